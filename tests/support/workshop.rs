@@ -2,13 +2,21 @@
 
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
 
-use std::{fs, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use flemma_model::ToolInput;
 use flemma_tools::{Context, Executor, NativeTool, Outcome, Registry, Rendered, Runner};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+
+/// The built-in tools. Reading them takes longer than most of their calls.
+pub static BUILTINS: LazyLock<Registry> = LazyLock::new(Registry::with_builtins);
 
 pub struct Workshop {
     _dir: TempDir,
@@ -43,8 +51,7 @@ impl Workshop {
 
     /// Runs a call as the agent does: the input is checked first.
     pub fn call(&self, tool: &str, input: Value) -> Outcome {
-        let registry = Registry::with_builtins();
-        let definition = registry.get(tool).unwrap();
+        let definition = BUILTINS.get(tool).unwrap();
         let given = ToolInput::Json(input);
         let input = match definition.check_input(&given) {
             Ok(input) => input.into_owned(),

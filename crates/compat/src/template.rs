@@ -6,7 +6,7 @@
 //! between which quotes. Where it is wrong about the quotes, because a script is stranger than it knows, the reference still
 //! is one: it can come out as text or be split into words.
 
-use std::{collections::BTreeMap, slice};
+use std::collections::BTreeMap;
 
 use super::{context::Context, nested};
 use flemma_model::ModelError;
@@ -26,23 +26,9 @@ pub struct Filled<T> {
     pub env: Vec<(String, Vec<u8>)>,
 }
 
-/// A piece of a template.
-enum Piece<'a> {
-    Byte(u8),
-    /// A name that there is a value for, and the value.
-    Value(&'a [u8], &'a [u8]),
-}
-
 /// Fills a text that is no code. A name without a value stays as it is.
 pub fn fill_words(text: &[u8], values: &Values) -> Vec<u8> {
-    let mut filled = Vec::new();
-    for piece in pieces(text, values) {
-        filled.extend_from_slice(match &piece {
-            Piece::Byte(byte) => slice::from_ref(byte),
-            Piece::Value(_, value) => value,
-        });
-    }
-    filled
+    pieces(text, values).flat_map(|(text, value)| value.unwrap_or(text)).copied().collect()
 }
 
 /// Fills a script for a shell, so that the shell reads no value as code. A name without a value stays as it is.
@@ -65,8 +51,7 @@ pub fn fill_arguments(argv: &[Vec<u8>], values: &Values) -> Result<Filled<Vec<Ve
     let mut is_script_over = false;
     for word in argv {
         let script = nested::script(&filled, word.first().copied().unwrap_or_default()).filter(|_| !is_script_over);
-        let is_plain = |(_, value): (&[u8], &[u8])| nested::is_plain(value);
-        let reads_values = || pieces(word, values).filter_map(Piece::value);
+        let mut used = pieces(word, values).filter_map(|(name, value)| Some((name, value?)));
         match script {
             Some(script) if script.sees_environment && !script.goes_on => {
                 filled.push(variables.fill(word, values)?);
@@ -74,14 +59,14 @@ pub fn fill_arguments(argv: &[Vec<u8>], values: &Values) -> Result<Filled<Vec<Ve
             }
             // `eval` is no program, and what another machine runs has no variables of ours.
             Some(_) => {
-                if let Some((name, _)) = reads_values().find(|value| !is_plain(*value)) {
+                if let Some((name, _)) = used.find(|(_, value)| !nested::is_plain(value)) {
                     return Err(nested::unreachable(name));
                 }
                 filled.push(fill_words(word, values));
             }
             None => {
                 let word = fill_words(word, values);
-                if let Some((name, _)) = reads_values().next().filter(|_| nested::is_split(&filled, &word)) {
+                if let Some((name, _)) = used.next().filter(|_| nested::is_split(&filled, &word)) {
                     return Err(nested::unreachable(name));
                 }
                 filled.push(word);
@@ -89,15 +74,6 @@ pub fn fill_arguments(argv: &[Vec<u8>], values: &Values) -> Result<Filled<Vec<Ve
         }
     }
     Ok(Filled { text: filled, env: variables.env() })
-}
-
-impl<'a> Piece<'a> {
-    fn value(self) -> Option<(&'a [u8], &'a [u8])> {
-        match self {
-            Self::Byte(_) => None,
-            Self::Value(name, value) => Some((name, value)),
-        }
-    }
 }
 
 /// The variables that a script needs.
@@ -111,24 +87,21 @@ impl Variables {
     fn fill(&mut self, text: &[u8], values: &Values) -> Result<Vec<u8>, ModelError> {
         let mut context = Context::of(text);
         let mut script = Vec::new();
-        for piece in pieces(text, values) {
-            match piece {
-                Piece::Byte(byte) => {
-                    context.read(byte);
-                    script.push(byte);
-                }
-                Piece::Value(name, value) => {
-                    if value.contains(&0) {
-                        let name = String::from_utf8_lossy(name);
-                        return Err(ModelError::new(format!(
-                            "The value of `{name}` has a NUL byte, which no command can be given."
-                        )));
-                    }
-                    let reference = context.refer(&self.variable(name, value), name, value)?;
-                    script.truncate(script.len().saturating_sub(reference.replaces));
-                    script.extend(reference.text);
-                }
+        for (text, value) in pieces(text, values) {
+            let Some(value) = value else {
+                text.iter().for_each(|byte| context.read(*byte));
+                script.extend(text);
+                continue;
+            };
+            if value.contains(&0) {
+                let name = String::from_utf8_lossy(text);
+                return Err(ModelError::new(format!(
+                    "The value of `{name}` has a NUL byte, which no command can be given."
+                )));
             }
+            let reference = context.refer(&self.variable(text, value), text, value)?;
+            script.truncate(script.len().saturating_sub(reference.replaces));
+            script.extend(reference.text);
         }
         Ok(script)
     }
@@ -149,19 +122,19 @@ impl Variables {
     }
 }
 
-/// The pieces of a template, in their order.
-fn pieces<'a>(text: &'a [u8], values: &'a Values) -> impl Iterator<Item = Piece<'a>> {
+/// The pieces of a template, in their order: each byte, and each name that there is a value for, with that.
+fn pieces<'a>(text: &'a [u8], values: &'a Values) -> impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let (&byte, behind) = rest.split_first()?;
         if let Some(inside) = rest.strip_prefix(b"${")
             && let Some(end) = memchr::memchr(b'}', inside)
             && let Some(value) = values.get(&inside[..end])
         {
             rest = &inside[end + 1..];
-            return Some(Piece::Value(&inside[..end], value));
+            return Some((&inside[..end], Some(value.as_slice())));
         }
+        let (byte, behind) = rest.split_at_checked(1)?;
         rest = behind;
-        Some(Piece::Byte(byte))
+        Some((byte, None))
     })
 }

@@ -127,13 +127,10 @@ fn answer(program: &Path, locale: Option<&str>) -> io::Result<String> {
 /// The programs of this name on `PATH`, or the one at this path. A folder of `PATH` that is not absolute has none: what it
 /// has depends on where the command runs.
 fn on_path(name: &str) -> impl Iterator<Item = PathBuf> {
-    let is_path = name.contains('/');
-    let folders =
-        if is_path { Vec::new() } else { env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect() };
-    let name = name.to_owned();
-    let own = is_path.then(|| PathBuf::from(&name));
-    let found = folders.into_iter().filter(|folder| folder.is_absolute()).map(move |folder| folder.join(&name));
-    own.into_iter().chain(found).filter(|path| is_program(path))
+    let path = env::var_os("PATH").unwrap_or_default();
+    // A path that is absolute replaces what it is joined to.
+    let folders = if name.contains('/') { vec![PathBuf::new()] } else { env::split_paths(&path).collect() };
+    folders.into_iter().map(move |folder| folder.join(name)).filter(|program| is_program(program))
 }
 
 fn is_program(path: &Path) -> bool {

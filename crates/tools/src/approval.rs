@@ -6,16 +6,26 @@
 //! [`declared`], [`catch_all`]); others come from Lua. Resolvers run on the main thread, because the Lua functions among
 //! them must.
 
-use std::{fmt, rc::Rc, sync::LazyLock};
+use std::{rc::Rc, sync::LazyLock};
 
 use serde_json::Value;
 
-pub use super::decision::Decision;
 use super::{
     DeclaredApproval, LuaError, LuaRef, Policy,
     rules::{self, PathBase, ReadTarget, Subject},
 };
 use flemma_model::CallId;
+
+/// What happens to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It runs.
+    Approve,
+    /// It needs the user's approval.
+    RequireApproval,
+    /// It never runs; the model is told.
+    Deny,
+}
 
 /// The resolver for the user's `tools.auto_approve`.
 pub const CONFIG: &str = "urn:flemma:approval:config";
@@ -30,7 +40,7 @@ pub const DECLARED: &str = "urn:flemma:approval:declared";
 pub const CONFIG_PRIORITY: i64 = 100;
 
 /// The call to decide about.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct ApprovalCall<'a> {
     /// The tool's name.
     pub tool: &'a str,
@@ -78,24 +88,6 @@ pub enum BufferPolicy {
     List(Policy),
     /// A function.
     Function(Resolve),
-}
-
-impl BufferPolicy {
-    fn decide(&self, call: &ApprovalCall<'_>) -> Result<Option<Decision>, LuaError> {
-        match self {
-            Self::List(policy) => Ok(policy.decide(call)),
-            Self::Function(decide) => decide(call),
-        }
-    }
-}
-
-impl fmt::Debug for BufferPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::List(policy) => policy.fmt(f),
-            Self::Function(_) => f.write_str("Function"),
-        }
-    }
 }
 
 impl Policy {
@@ -147,7 +139,7 @@ pub struct ResolverFailure {
     pub error: LuaError,
 }
 
-/// The resolvers in the order in which they are asked.
+/// The resolvers in the order in which they are asked. Without any, everything needs the user's approval.
 ///
 /// A clone is cheap and independent: use a clone if a resolver may change the chain while it runs.
 #[derive(Clone, Default)]
@@ -156,11 +148,6 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// A chain without resolvers: everything needs the user's approval.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds a resolver. A resolver with the same name is replaced.
     pub fn register(&mut self, resolver: Resolver) {
         self.unregister(&resolver.name);
@@ -224,7 +211,11 @@ pub fn overridable(decide: Resolve) -> Resolve {
 
 /// The resolver (priority 90) for the conversation's own file.
 pub fn frontmatter() -> Resolver {
-    let resolve: Resolve = Rc::new(|call| call.frontmatter.map_or(Ok(None), |policy| policy.decide(call)));
+    let resolve: Resolve = Rc::new(|call| match call.frontmatter {
+        None => Ok(None),
+        Some(BufferPolicy::List(policy)) => Ok(policy.decide(call)),
+        Some(BufferPolicy::Function(decide)) => decide(call),
+    });
     Resolver::built_in(FRONTMATTER, "flemma.opt.tools.auto_approve of the buffer's frontmatter", 90, resolve)
 }
 

@@ -61,29 +61,23 @@ pub(super) fn read(
 ) -> Result<Definition, DefinitionError> {
     let mut reader = FieldReader { tool: String::new(), fields };
     let own = reader.text("name")?;
-    reader.tool = match (name, own) {
+    reader.tool = name.or(own.as_deref()).unwrap_or("(unnamed)").to_owned();
+    match (name, own) {
+        (None, None) => return reader.refuse("name", "is missing: give the tool a name"),
         (Some(given), Some(own)) if given != own => {
-            reader.tool = given.to_owned();
-            return reader
-                .refuse("name", format!("is \"{own}\", but it is registered as `{given}`: make them the same"));
+            let problem = format!("is \"{own}\", but it is registered as `{given}`: make them the same");
+            return reader.refuse("name", problem);
         }
-        (Some(name), _) => name.to_owned(),
-        (None, Some(own)) => own,
-        (None, None) => {
-            reader.tool = "(unnamed)".to_owned();
-            return reader.refuse("name", "is missing: give the tool a name".to_owned());
-        }
-    };
+        _ => {}
+    }
     reader.refuse_unknown()?;
     let Some(description) = reader.text("description")? else {
-        return reader
-            .refuse("description", "is missing: say in a sentence what the tool does and when to use it".to_owned());
+        let problem = "is missing: say in a sentence what the tool does and when to use it";
+        return reader.refuse("description", problem);
     };
     let Some(schema) = reader.table("input_schema")? else {
-        return reader.refuse(
-            "input_schema",
-            "is missing: give a JSON Schema, at least { type = \"object\", properties = {} }".to_owned(),
-        );
+        let problem = "is missing: give a JSON Schema, at least { type = \"object\", properties = {} }";
+        return reader.refuse("input_schema", problem);
     };
     let executor = executor.map_or_else(|| reader.executor(), Ok)?;
     let mut definition = Definition::new(&reader.tool.clone(), &description, fix_empty_tables(schema), executor);
@@ -95,8 +89,7 @@ pub(super) fn read(
     definition.enabled = reader.switch("enabled")?.unwrap_or(true);
     definition.streaming = reader.switch("streaming")?.unwrap_or(false);
     definition.idempotent = reader.switch("idempotent")?.unwrap_or(false);
-    let longest = if definition.executor.is_answered() { seconds::LONGEST_WAIT } else { seconds::LONGEST };
-    definition.timeout = reader.seconds("timeout", longest)?;
+    definition.timeout = reader.seconds("timeout", definition.executor.longest())?;
     definition.approval_timeout = reader.seconds("approval_timeout", seconds::LONGEST_WAIT)?;
     definition.result_schema = reader.table("result_schema")?.map(|schema| Arc::new(fix_empty_tables(schema)));
     definition.system_prompt = reader.text("system_prompt")?.map(Into::into);
@@ -117,8 +110,8 @@ struct FieldReader {
 }
 
 impl FieldReader {
-    fn refuse<T>(&self, field: &str, problem: String) -> Result<T, DefinitionError> {
-        Err(DefinitionError { tool: self.tool.clone(), field: field.to_owned(), problem })
+    fn refuse<T>(&self, field: &str, problem: impl ToString) -> Result<T, DefinitionError> {
+        Err(DefinitionError { tool: self.tool.clone(), field: field.to_owned(), problem: problem.to_string() })
     }
 
     fn refuse_unknown(&self) -> Result<(), DefinitionError> {
@@ -191,15 +184,13 @@ impl FieldReader {
             ("client", function) => Ok(Executor::Client(function)),
             ("human", Some(_)) => self.refuse(
                 "execute",
-                "has no use: the executor is \"human\", so the user's answer is the result. Remove one of the two"
-                    .into(),
+                "has no use: the executor is \"human\", so the user's answer is the result. Remove one of the two",
             ),
-            ("provider", _) => self.refuse(
-                "executor",
-                "cannot be \"provider\": only tools that Flemma knows are run by a provider".into(),
-            ),
+            ("provider", _) => {
+                self.refuse("executor", "cannot be \"provider\": only tools that Flemma knows are run by a provider")
+            }
             (_, Some(function)) => Ok(Executor::Server(Runner::Lua(function))),
-            (_, None) => self.refuse("execute", "is missing: give the function that runs a call".into()),
+            (_, None) => self.refuse("execute", "is missing: give the function that runs a call"),
         }
     }
 
@@ -215,7 +206,7 @@ impl FieldReader {
         let Some(number) = self.read(name, "a number of seconds", |field| field.value()?.as_f64())? else {
             return Ok(None);
         };
-        seconds::at_most(longest, number).map(Some).or_else(|problem| self.refuse(name, problem.to_string()))
+        seconds::at_most(longest, number).map(Some).or_else(|problem| self.refuse(name, problem))
     }
 
     fn retention(&mut self) -> Result<Option<Retention>, DefinitionError> {

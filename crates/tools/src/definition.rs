@@ -14,11 +14,11 @@ use thiserror::Error;
 
 use super::{
     NativeTool, PathKind, PathParams,
-    schema::{self, AnswerMistakes, CompiledSchema, SchemaError},
+    schema::{self, AnswerMistakes, CompiledSchema},
     schema_errors, seconds,
 };
 use flemma_config::Retention;
-use flemma_model::{ModelError, ToolInput};
+use flemma_model::{ModelError, ToolInput, UserError};
 use flemma_provider::ToolSpec;
 use flemma_text::suggest::nearest;
 
@@ -80,8 +80,8 @@ pub struct Definition {
     pub format_preview: Option<LuaRef>,
     /// The Lua function that words the result of a call that the user rejects.
     pub format_rejection: Option<LuaRef>,
-    compiled: OnceLock<Result<CompiledSchema, SchemaError>>,
-    compiled_result: OnceLock<Result<CompiledSchema, SchemaError>>,
+    compiled: OnceLock<Result<CompiledSchema, UserError>>,
+    compiled_result: OnceLock<Result<CompiledSchema, UserError>>,
 }
 
 /// Who answers a call of a tool, and what runs it if Flemma does.
@@ -186,27 +186,20 @@ impl Definition {
     /// a JSON Schema of an object or (with `strict`) does not follow strict mode, a gate or a `result_schema` that does not
     /// go with the executor, an invalid timeout, or a path parameter that is not in the schema.
     pub fn check(&self) -> Result<(), DefinitionError> {
-        let refuse =
-            |field: &str, problem| Err(DefinitionError { tool: self.name.clone(), field: field.to_owned(), problem });
         if !is_name(&self.name) {
-            return refuse(
-                "name",
-                format!("must be 1 to {MAX_NAME} letters, digits, `_` or `-`: providers accept nothing else"),
-            );
+            let problem = format!("must be 1 to {MAX_NAME} letters, digits, `_` or `-`: providers accept nothing else");
+            return Err(self.wrong("name", problem));
         }
         if self.description.trim().is_empty() {
-            return refuse("description", "is empty: say in a sentence what the tool does and when to use it".into());
+            let problem = "is empty: say in a sentence what the tool does and when to use it";
+            return Err(self.wrong("description", problem));
         }
         if self.input_schema.get("type") != Some(&Value::from("object")) {
-            return refuse("input_schema", "must be a JSON Schema whose `type` is \"object\"".into());
+            return Err(self.wrong("input_schema", "must be a JSON Schema whose `type` is \"object\""));
         }
-        if let Err(problem) = self.compiled() {
-            return refuse("input_schema", problem.to_string());
-        }
-        if self.strict
-            && let Err(problem) = schema::check_strict(&self.input_schema)
-        {
-            return refuse("input_schema", problem.to_string());
+        self.compiled().as_ref().map_err(|problem| self.wrong("input_schema", problem))?;
+        if self.strict {
+            schema::check_strict(&self.input_schema, "").map_err(|problem| self.wrong("input_schema", problem))?;
         }
         let gate = match self.approval {
             Some(DeclaredApproval::RequiresApproval) => Some("\"requires_approval\""),
@@ -214,34 +207,30 @@ impl Definition {
             Some(DeclaredApproval::Auto) | None => None,
         };
         if let (Some(gate), Some(why)) = (gate, self.executor.why_ungated()) {
-            return refuse("approval", format!("cannot be {gate}: {why}"));
+            return Err(self.wrong("approval", format!("cannot be {gate}: {why}")));
         }
         if self.result_schema.is_some() && !self.executor.is_answered() {
             let word = self.executor.as_str();
-            return refuse(
-                "result_schema",
-                format!("only goes with the executors \"human\" and \"client\", not with \"{word}\""),
-            );
+            let problem = format!("only goes with the executors \"human\" and \"client\", not with \"{word}\"");
+            return Err(self.wrong("result_schema", problem));
         }
-        if let Err(problem) = self.compiled_result() {
-            return refuse("result_schema", problem.to_string());
-        }
-        let longest = if self.executor.is_answered() { seconds::LONGEST_WAIT } else { seconds::LONGEST };
-        let limits =
-            [("timeout", self.timeout, longest), ("approval_timeout", self.approval_timeout, seconds::LONGEST_WAIT)];
+        self.compiled_result().map_err(|problem| self.wrong("result_schema", problem))?;
+        let (longest, longest_wait) = (self.executor.longest(), seconds::LONGEST_WAIT);
+        let limits = [("timeout", self.timeout, longest), ("approval_timeout", self.approval_timeout, longest_wait)];
         for (field, limit, longest) in limits {
-            if let Some(Err(problem)) = limit.map(|limit| seconds::at_most(longest, limit.as_secs_f64())) {
-                return refuse(field, problem.to_string());
-            }
+            let checked = limit.map(|limit| seconds::at_most(longest, limit.as_secs_f64())).transpose();
+            checked.map_err(|problem| self.wrong(field, problem))?;
         }
         let params = [("read_path_param", &self.read_path_param), ("write_path_param", &self.write_path_param)];
         for (field, params) in params {
-            let lacking = params.iter().flat_map(PathParams::iter).find_map(|param| self.lacks_property(param));
-            if let Some(problem) = lacking {
-                return refuse(field, problem);
-            }
+            let mut lacking = params.iter().flat_map(PathParams::iter).filter_map(|param| self.lacks_property(param));
+            lacking.next().map_or(Ok(()), |problem| Err(self.wrong(field, problem)))?;
         }
         Ok(())
+    }
+
+    fn wrong(&self, field: &str, problem: impl ToString) -> DefinitionError {
+        DefinitionError { tool: self.name.clone(), field: field.to_owned(), problem: problem.to_string() }
     }
 
     /// Whether it says which paths its calls use, or cannot use any by itself: the user or the provider answers it.
@@ -282,19 +271,14 @@ impl Definition {
                     ModelError::new(format!("The input of `{}` does not match its schema:\n{list}", self.name))
                 })
             }
-            (ToolInput::Json(_), Err(problem)) => Err(ModelError::new(format!(
-                "The input of `{}` cannot be checked: its input_schema {problem}.",
-                self.name
-            ))),
+            (ToolInput::Json(_), Err(problem)) => {
+                bail!("The input of `{}` cannot be checked: its input_schema {problem}.", self.name)
+            }
         }
     }
 
     /// The input as the tool gets it, for what is shown of a call; as it is if it does not match the schema.
     pub fn taken<'a>(&self, input: &'a Value) -> Cow<'a, Value> {
-        if has_declared_types(&self.input_schema, input) {
-            // Compiling the schema takes milliseconds, and nothing but types is ever repaired.
-            return Cow::Borrowed(input);
-        }
         let taken = self.compiled().as_ref().ok().and_then(|schema| schema.take("", input).ok());
         taken.unwrap_or(Cow::Borrowed(input))
     }
@@ -320,11 +304,11 @@ impl Definition {
         Some(format!("is \"{name}\", but input_schema has no such property{meant}"))
     }
 
-    fn compiled(&self) -> &Result<CompiledSchema, SchemaError> {
+    fn compiled(&self) -> &Result<CompiledSchema, UserError> {
         self.compiled.get_or_init(|| CompiledSchema::compile(&self.input_schema))
     }
 
-    fn compiled_result(&self) -> Result<Option<&CompiledSchema>, &SchemaError> {
+    fn compiled_result(&self) -> Result<Option<&CompiledSchema>, &UserError> {
         let Some(schema) = &self.result_schema else { return Ok(None) };
         self.compiled_result.get_or_init(|| CompiledSchema::compile(schema)).as_ref().map(Some)
     }
@@ -352,6 +336,11 @@ impl Executor {
         matches!(self, Self::Human | Self::Client(_))
     }
 
+    /// The longest time that a call may take.
+    pub(super) const fn longest(&self) -> Duration {
+        if self.is_answered() { seconds::LONGEST_WAIT } else { seconds::LONGEST }
+    }
+
     /// Why no gate goes with this executor; `None` if one does.
     const fn why_ungated(&self) -> Option<&'static str> {
         match self {
@@ -374,35 +363,4 @@ impl Executor {
     pub const fn is_provider(&self) -> bool {
         matches!(self, Self::Provider)
     }
-}
-
-/// Whether a value and everything in it is of a type that the schema names for it, and the schema says nothing else of its kind.
-fn has_declared_types(schema: &Value, value: &Value) -> bool {
-    let is_plain = ["enum", "const", "anyOf", "oneOf", "allOf", "$ref"].iter().all(|word| schema.get(word).is_none());
-    let is_type = |name: &Value| match name.as_str() {
-        Some("null") => value.is_null(),
-        Some("boolean") => value.is_boolean(),
-        Some("integer") => value.is_i64() || value.is_u64(),
-        Some("number") => value.is_number(),
-        Some("string") => value.is_string(),
-        Some("array") => value.is_array(),
-        Some("object") => value.is_object(),
-        _ => false,
-    };
-    let is_declared = match schema.get("type") {
-        Some(Value::Array(names)) => names.iter().any(is_type),
-        Some(name) => is_type(name),
-        None => false,
-    };
-    let fits = |schema: Option<&Value>, value: &Value| schema.is_some_and(|schema| has_declared_types(schema, value));
-    is_plain
-        && is_declared
-        && match value {
-            Value::Object(fields) => {
-                let properties = schema.get("properties");
-                fields.iter().all(|(name, value)| fits(properties.and_then(|known| known.get(name)), value))
-            }
-            Value::Array(items) => items.iter().all(|item| fits(schema.get("items"), item)),
-            _ => true,
-        }
 }

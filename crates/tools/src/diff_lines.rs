@@ -1,11 +1,15 @@
-//! The lines of a diff that the user is shown below a call, drawn so that a line that goes never looks like one that comes.
+//! The lines of a diff that the user is shown below a call, drawn so that a line that goes never looks like one that comes; and how
+//! many lines a change adds and removes.
 
 use std::{
     collections::HashMap,
     time::{Duration, Instant},
 };
 
+use serde_json::Value;
+
 use flemma_text::{
+    diff::changes,
     diff_line::{self, DrawnLine},
     hunk_lines::{SidedLine, drawn},
     unified::NO_BREAK,
@@ -169,4 +173,46 @@ fn sided(hunk: &[String], kind: DiffKind) -> Vec<SidedLine<'_>> {
         }
     }
     found
+}
+
+/// How long counting the changed lines may take.
+const COUNTING_TIME: Duration = Duration::from_millis(20);
+
+/// The maximum number of bytes whose changed lines are counted.
+const MAX_COUNTED: usize = 1024 * 1024;
+
+/// How many lines a change adds and removes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineCounts {
+    /// Lines that are added.
+    pub added: usize,
+    /// Lines that are removed.
+    pub removed: usize,
+}
+
+impl LineCounts {
+    /// What replacing a text by another one changes, as the input of `edit` says it.
+    pub(super) fn of_replacing(input: &Value) -> Option<Self> {
+        Self::between(input.get("old_text")?.as_str()?, input.get("new_text")?.as_str()?)
+    }
+
+    /// The lines that differ between two texts; `None` if they are too long to compare.
+    pub fn between(old: &str, new: &str) -> Option<Self> {
+        if old.len() + new.len() > MAX_COUNTED {
+            return None;
+        }
+        let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+        let changes = changes(&old, &new, COUNTING_TIME);
+        let added = changes.iter().map(|op| op.new_range().len()).sum();
+        Some(Self { added, removed: changes.iter().map(|op| op.old_range().len()).sum() })
+    }
+
+    /// Both counts with their signs: `+12`, `-3`. A zero is left out unless both are zero.
+    pub fn words(self) -> (String, String) {
+        let word = |sign: &str, count: usize| if count > 0 { format!("{sign}{count}") } else { String::new() };
+        match (self.added, self.removed) {
+            (0, 0) => ("+0".to_owned(), String::new()),
+            (added, removed) => (word("+", added), word("-", removed)),
+        }
+    }
 }

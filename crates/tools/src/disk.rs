@@ -10,7 +10,7 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -18,6 +18,7 @@ use std::{
 use super::{
     file_class::{FileClass, Owner},
     linked::Linked,
+    lock,
     paths::{plain, real},
     project,
 };
@@ -100,11 +101,6 @@ struct Source {
 }
 
 impl Disk {
-    /// The disk itself.
-    pub const fn itself() -> Self {
-        Self(None)
-    }
-
     /// The disk through `ask`. The answers are kept in [`Disk::facts`].
     pub fn recording(ask: Arc<Ask>) -> Self {
         Self::source(Arc::default(), Some(ask), Arc::default())
@@ -237,18 +233,6 @@ impl Disk {
     }
 }
 
-/// Two are equal if they are the same.
-impl PartialEq for Disk {
-    fn eq(&self, other: &Self) -> bool {
-        match (&self.0, &other.0) {
-            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
-            (own, other) => own.is_none() && other.is_none(),
-        }
-    }
-}
-
-impl Eq for Disk {}
-
 impl fmt::Debug for Disk {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(if self.0.is_some() { "what is known of the disk" } else { "the disk" })
@@ -273,8 +257,4 @@ impl Lookup {
             What::IsOrdinary(folder, home) => project::is_ordinary(path, folder, home.as_deref()),
         })
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

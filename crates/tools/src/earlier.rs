@@ -7,10 +7,10 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
-use super::{Content, Proposal};
+use super::{Content, Proposal, lock};
 use flemma_model::{CallId, Digest};
 
 /// The files that calls would write, as they would leave them.
@@ -121,7 +121,7 @@ impl Earlier {
     pub fn content(&self, path: &Path) -> Option<Option<Content>> {
         let found = self.files.get(path).map(|file| file.now.clone());
         let digest = found.as_ref().map(|content| Content::digest_of(content).cloned());
-        let mut asked = self.asked();
+        let mut asked = lock(&self.asked);
         asked.base.files.insert(path.to_owned(), digest);
         asked.lacks_bytes |= found.iter().flatten().any(|content| content.bytes.is_none());
         asked.wait_for(self.unclear_writer(path));
@@ -135,7 +135,7 @@ impl Earlier {
 
     /// The files below a folder, whose path has no links, that would come and go.
     pub fn below(&self, folder: &Path) -> EarlierEntries {
-        let mut asked = self.asked();
+        let mut asked = lock(&self.asked);
         asked.base.listed = Some(self.files.keys().cloned().collect());
         asked.wait_for(self.unclear(|target| target.starts_with(folder)));
         let paths = |is_there: bool| {
@@ -145,33 +145,29 @@ impl Earlier {
         EarlierEntries { present: paths(true), gone: paths(false) }
     }
 
-    fn asked(&self) -> MutexGuard<'_, Asked> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// What the call has asked for so far.
     pub fn base(&self) -> Base {
-        self.asked().base.clone()
+        lock(&self.asked).base.clone()
     }
 
     /// Whether the call has asked for a content whose bytes are not kept.
     pub fn lacks_bytes(&self) -> bool {
-        self.asked().lacks_bytes
+        lock(&self.asked).lacks_bytes
     }
 
     /// The call above that may write what this call has asked for, if it is not known yet what that would be.
     pub fn waits_for(&self) -> Option<CallId> {
-        self.asked().waits_for.clone()
+        lock(&self.asked).waits_for.clone()
     }
 
     /// The call has made its change before, from other contents than the files have now, or would have.
     pub fn note_stale(&self) {
-        self.asked().is_stale = true;
+        lock(&self.asked).is_stale = true;
     }
 
     /// Whether that was noted.
     pub fn is_stale(&self) -> bool {
-        self.asked().is_stale
+        lock(&self.asked).is_stale
     }
 
     /// Whether a proposal that was made from this would be made from the same now.

@@ -340,7 +340,7 @@ impl FormField {
 
     fn mistake(&self, value: &Value) -> Option<String> {
         let mistakes = self.schema.as_ref()?.check("", value).err()?;
-        let lines = mistakes.each().map(|line| line.trim_start_matches(": "));
+        let lines = mistakes.0.iter().map(|line| line.trim_start_matches(": "));
         Some(lines.collect::<Vec<_>>().join("; "))
     }
 }

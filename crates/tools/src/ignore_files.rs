@@ -9,7 +9,7 @@ use std::{
     fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use ignore::{
@@ -17,6 +17,7 @@ use ignore::{
     gitignore::{Gitignore, GitignoreBuilder},
 };
 
+use super::lock;
 use flemma_text::bounds;
 
 /// The most bytes of a file that are read.
@@ -68,17 +69,13 @@ impl IgnoreFiles {
     }
 
     fn folder(&self, path: &Path) -> Arc<Folder> {
-        if let Some(folder) = self.known().get(path) {
+        if let Some(folder) = lock(&self.known).get(path) {
             return Arc::clone(folder);
         }
         let outer = path.parent().map(|outer| self.folder(outer)).unwrap_or_default();
         let folder = Arc::new(outer.inner(path));
-        self.known().insert(path.to_owned(), Arc::clone(&folder));
+        lock(&self.known).insert(path.to_owned(), Arc::clone(&folder));
         folder
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Folder>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -30,7 +30,7 @@
 //!
 //! // The user's list decides.
 //! let list = ["bash(git status)".to_owned()];
-//! let mut chain = Chain::new();
+//! let mut chain = Chain::default();
 //! chain.register(approval::config(Policy::new(&list, &[], &Presets::builtin())));
 //! let id = CallId("toolu_1".into());
 //! let call = ApprovalCall { subject: Subject::Command("git status"), ..ApprovalCall::new("bash", &input, &id, 1) };
@@ -43,13 +43,20 @@
 //! assert!(shown.starts_with("bash"), "{shown}");
 //! ```
 
+/// Ends a function with an error for the model, whose words are those of `format!`.
+macro_rules! bail {
+    ($($words:tt)+) => { return Err(flemma_model::ModelError::new(format!($($words)+))) };
+}
+
+/// The same, unless a condition holds.
+macro_rules! ensure {
+    ($holds:expr, $($words:tt)+) => { if !$holds { bail!($($words)+) } };
+}
+
 pub mod approval;
-mod approved;
-mod arrange;
 pub mod builtin;
 pub mod command;
 mod commitment;
-mod decision;
 pub mod declare;
 mod definition;
 mod diff_lines;
@@ -63,7 +70,6 @@ pub mod hosted;
 pub mod ignore_files;
 mod json_fault;
 mod judged;
-mod line_counts;
 mod linked;
 mod lua_sandbox;
 mod native;
@@ -92,33 +98,37 @@ mod turn_tools;
 mod well_known;
 mod wildcard;
 
-pub use approved::{Approved, KeptContent};
-pub use arrange::arranged;
+pub use approval::Decision;
 pub use commitment::Commitment;
-pub use decision::Decision;
 pub use definition::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, Runner};
-pub use diff_lines::{DiffKind, DiffLine};
+pub use diff_lines::{DiffKind, DiffLine, LineCounts};
 pub use disk::{Answer, Ask, Disk, Facts, Lookup, Silent};
 pub use earlier::{Base, Earlier, EarlierEntries};
 pub use file_class::{FileClass, Owner};
 pub use group::{GROUP_FIELDS, Group};
 pub use json_fault::JsonFault;
 pub use judged::Judged;
-pub use line_counts::LineCounts;
 pub use linked::Linked;
 pub use lua_sandbox::{LuaError, LuaSandbox};
 pub use native::{Context, NativeTool, Outcome, Output, Protected, Rendered};
 pub use path_params::{MeantPath, NamedPath, PathKind, PathParams, named_paths};
 pub use permitted::{Access, AgentBase, Agents, Bounds, PathName, Permitted, PermittedView};
 pub use presets::{Policy, Preset, Presets};
-pub use proposal::{Concern, Content, FileChange, Proposal, Revision};
+pub use proposal::{Approved, Concern, Content, FileChange, KeptContent, Proposal, Revision};
 pub use recorder::{LeftBefore, Recorder, Upcoming, Written, take_written};
 pub use registry::Registry;
 pub use retention::RetentionRules;
 pub use review::Review;
-pub use schema::{AnswerMistakes, check_answer};
+pub use schema::{AnswerMistakes, arranged, check_answer};
 pub use seen_pages::SeenPages;
 pub use sources::{SourceEnd, SourceId, Sources};
 pub use summary::Summary;
 pub use turn_tools::{FileTools, NamedBy, TurnTools};
 pub use well_known::forget_well_known;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a mutex guards, also after a panic: nothing that is guarded here is left half changed by one.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

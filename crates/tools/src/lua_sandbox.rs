@@ -39,32 +39,33 @@ enum Said {
     /// The program asks for something.
     Ask { ask: String, page: String },
     /// It has come to this.
-    End { end: Ended },
-}
-
-#[derive(Deserialize)]
-struct Ended {
-    /// A list, as JSON.
-    values: Option<String>,
-    problem: Option<String>,
-    memory: Option<usize>,
-    #[serde(default)]
-    is_cut: bool,
-    printed: String,
-    is_printed_cut: bool,
+    End { end: Evaluated },
 }
 
 /// What a program came to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
 pub(super) struct Evaluated {
-    /// What it returned; or what went wrong, and in which line.
-    pub(super) values: Result<Vec<Value>, LuaError>,
+    /// A list, as JSON.
+    values: Option<String>,
+    problem: Option<String>,
+    /// How many MB it may use, if it used more.
+    memory: Option<usize>,
+    /// Whether the values are not whole, because there is too much.
+    #[serde(default)]
+    pub(super) is_cut: bool,
     /// What it printed, or the beginning of that.
     pub(super) printed: String,
-    /// Whether the values are not whole, because there is too much.
-    pub(super) is_cut: bool,
     /// Whether it printed more.
     pub(super) is_printed_cut: bool,
+}
+
+impl Evaluated {
+    /// What it returned; or what went wrong, and in which line.
+    pub(super) fn values(&self) -> Result<Vec<Value>, LuaError> {
+        let unread = |error| format!("the result could not be read: {error}");
+        let values = serde_json::from_str(self.values.as_deref().unwrap_or_default());
+        values.map_err(|error| LuaError(self.problem.clone().unwrap_or_else(|| unread(error))))
+    }
 }
 
 /// Answers a function of `space`, which is called with the name of a page.
@@ -74,24 +75,15 @@ impl LuaSandbox {
     /// Evaluates a program; blocks until it has ended, or has to stop because it `is_over`: then there is nothing. `request` is its
     /// `source`, the values of more global `names`, and whether it is `strict`: an expression whose value must be JSON. Otherwise it
     /// may be a chunk, and what is not JSON is described by a text in its place.
+    ///
+    /// # Errors
+    /// If it could not be run to its end.
     pub(super) fn evaluate(
         &self,
         request: &Value,
         is_over: &dyn Fn() -> bool,
         answer: &Answer<'_>,
-    ) -> Option<Evaluated> {
-        match self.converse(request, is_over, answer) {
-            Ok(ended) => ended.map(Ended::evaluated),
-            Err(problem) => Some(Evaluated::failed(problem)),
-        }
-    }
-
-    fn converse(
-        &self,
-        request: &Value,
-        is_over: &dyn Fn() -> bool,
-        answer: &Answer<'_>,
-    ) -> Result<Option<Ended>, LuaError> {
+    ) -> Result<Option<Evaluated>, LuaError> {
         let mut child = self.start().map_err(|error| LuaError(format!("Neovim could not be started: {error}")))?;
         let gone = || LuaError::new("the program ended its Neovim, perhaps because it used too much memory");
         child.send(&request.to_string()).map_err(|_| gone())?;
@@ -107,6 +99,11 @@ impl LuaSandbox {
             };
             let said = serde_json::from_str(&String::from_utf8_lossy(&line));
             match said.map_err(|error| LuaError(format!("its answer could not be read: {error}")))? {
+                Said::End { end: Evaluated { memory: Some(megabytes), .. } } => {
+                    return Err(LuaError(format!(
+                        "the program used more than {megabytes} MB of memory and was stopped"
+                    )));
+                }
                 Said::End { end } => return Ok(Some(end)),
                 Said::Ask { ask, page } => {
                     let answer = match answer(&ask, &page) {
@@ -124,25 +121,6 @@ impl LuaSandbox {
         command.args(["-c", START]).args(&self.nvim).args(["--clean", "-n", "-i", "NONE", "-l"]).arg(&self.script);
         command.current_dir(self.script.parent().unwrap_or(Path::new("/")));
         Lines::start(command)
-    }
-}
-
-impl Evaluated {
-    fn failed(problem: LuaError) -> Self {
-        Self { values: Err(problem), printed: String::new(), is_cut: false, is_printed_cut: false }
-    }
-}
-
-impl Ended {
-    fn evaluated(self) -> Evaluated {
-        if let Some(megabytes) = self.memory {
-            let problem = format!("the program used more than {megabytes} MB of memory and was stopped");
-            return Evaluated::failed(LuaError(problem));
-        }
-        let values = serde_json::from_str(&self.values.unwrap_or_default());
-        let unread = |error| LuaError(self.problem.unwrap_or_else(|| format!("the result could not be read: {error}")));
-        let Self { printed, is_cut, is_printed_cut, .. } = self;
-        Evaluated { values: values.map_err(unread), printed, is_cut, is_printed_cut }
     }
 }
 

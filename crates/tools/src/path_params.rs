@@ -103,7 +103,7 @@ fn values<'a>(input: &'a Value, param: &str) -> &'a [Value] {
 fn check_length(param: &str, path: &str) -> Result<(), ModelError> {
     match path.len() {
         0..=MAX_PATH => Ok(()),
-        len => Err(ModelError::new(format!("`{param}` has {len} bytes, and a path has at most {MAX_PATH}."))),
+        len => bail!("`{param}` has {len} bytes, and a path has at most {MAX_PATH}."),
     }
 }
 
@@ -203,7 +203,7 @@ fn named(kind: PathKind, param: &str, value: &Value, folder: &Path) -> Result<Na
         },
         other => {
             let shown = one_line(&other.to_string(), MAX_SHOWN);
-            return Err(ModelError::new(format!("`{param}` must be a path or a list of paths, not {shown}.")));
+            bail!("`{param}` must be a path or a list of paths, not {shown}.");
         }
     };
     let written = named.written.as_deref().filter(|written| written.contains('\0'));

@@ -59,7 +59,7 @@ pub enum Bounds {
 }
 
 /// The folders in which relative paths of the user's configuration start. A file of a conversation has no say in them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct AgentBase {
     /// The conversation's folder: for paths that begin with `.`.
     pub folder: PathBuf,
@@ -79,7 +79,7 @@ pub struct Permitted {
 }
 
 /// The agents of a conversation, before anybody has looked up where their paths lead.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Agents {
     /// Each with its name. Only those that restrict something matter.
     pub all: Vec<(String, AgentOptions)>,
@@ -225,10 +225,8 @@ impl Permitted {
         let refuses =
             |(_, options): &&(String, AgentOptions)| !options.unchecked_tools.iter().any(|known| known == tool);
         self.chosen.all.iter().find(refuses).map_or(Ok(()), |(agent, _)| {
-            Err(ModelError::new(format!(
-                "The agent `{agent}` restricts which files may be used, and `{tool}` does not declare which files it uses. So \
-                 it did not run. Use other tools. (The user can name it in `unchecked_tools` of the agent.)"
-            )))
+            bail!("The agent `{agent}` restricts which files may be used, and `{tool}` does not declare which files it uses. So \
+                 it did not run. Use other tools. (The user can name it in `unchecked_tools` of the agent.)")
         })
     }
 

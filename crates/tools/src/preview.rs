@@ -178,13 +178,8 @@ fn joined(entries: Vec<(&String, &Value)>, width: usize, table: impl Fn(&Value) 
 pub(super) fn labelled(text: String, input: &Value) -> String {
     match input.get("label").and_then(Value::as_str).map(str::trim) {
         None | Some("") => text,
-        Some(label) => labelled_with(text, label),
+        Some(label) => format!("{text}  # {label}"),
     }
-}
-
-/// Text followed by a remark: `text  # remark`.
-pub(super) fn labelled_with(text: String, remark: &str) -> String {
-    format!("{text}  # {remark}")
 }
 
 /// A value other than a table. Of a text, only as much as fits into `width` cells.

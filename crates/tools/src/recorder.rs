@@ -4,9 +4,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io, mem,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
 
+use super::lock;
 use flemma_journal::changes::{ChangeId, FileState};
 
 /// A change that is about to be made.
@@ -60,12 +61,12 @@ static WRITTEN: Mutex<Written> = Mutex::new(Written { files: BTreeSet::new(), mo
 
 /// A file was written.
 pub(super) fn note_written(path: &Path) {
-    WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).files.insert(path.to_owned());
+    lock(&WRITTEN).files.insert(path.to_owned());
 }
 
 /// A file was moved.
 pub(super) fn note_moved(from: &Path, to: &Path) {
-    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut written = lock(&WRITTEN);
     written.files.remove(from);
     written.files.insert(to.to_owned());
     written.moved.push((from.to_owned(), to.to_owned()));
@@ -73,5 +74,5 @@ pub(super) fn note_moved(from: &Path, to: &Path) {
 
 /// What tools have done since the last call.
 pub fn take_written() -> Written {
-    mem::take(&mut *WRITTEN.lock().unwrap_or_else(PoisonError::into_inner))
+    mem::take(&mut *lock(&WRITTEN))
 }

@@ -23,11 +23,6 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry without tools.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// A registry with the built-in tools and the tools that providers run.
     pub fn with_builtins() -> Self {
         let tools = super::builtin::all().into_iter().chain(hosted::definitions());

@@ -13,10 +13,10 @@ use jsonschema::{
     JsonType, ValidationError, Validator,
     error::{TypeKind, ValidationErrorKind as Kind},
 };
-use serde_json::{Number, Value};
-use thiserror::Error;
+use serde_json::{Map, Number, Value};
 
 use super::schema_errors::{describe, pointer};
+use flemma_model::UserError;
 use flemma_text::is_quickly_checked;
 
 /// The maximum number of errors in a message.
@@ -25,25 +25,14 @@ const MAX_MISTAKES: usize = 5;
 /// How many digits a number with a fraction keeps whatever they are.
 const EXACT_DIGITS: usize = 15;
 
-/// What is wrong with a schema itself. The author of the tool has to act. The text continues a sentence that begins with
-/// the field's name.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub(super) struct SchemaError(String);
-
 /// What is wrong with a value: a mistake for each invalid path. The audience is whoever gave the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AnswerMistakes(Vec<String>);
+pub struct AnswerMistakes(pub(super) Vec<String>);
 
 impl AnswerMistakes {
     /// All mistakes in one sentence, for the user.
     pub fn sentence(&self) -> String {
         self.0.join("; ")
-    }
-
-    /// The mistakes.
-    pub(super) fn each(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
     }
 
     /// A list with a line for each of them, for a model.
@@ -74,10 +63,10 @@ impl CompiledSchema {
     /// # Errors
     /// If it is not a JSON Schema, or refers to something outside it. The message continues a sentence that
     /// begins with the field's name.
-    pub(super) fn compile(schema: &Arc<Value>) -> Result<Self, SchemaError> {
+    pub(super) fn compile(schema: &Arc<Value>) -> Result<Self, UserError> {
         let validator = jsonschema::options().offline().build(schema).map_err(|error| {
             let place = pointer(&error, "its top level");
-            SchemaError(format!("is not a valid JSON Schema: at {place}, {}", describe(&error, &Value::Null)))
+            UserError::new(format!("is not a valid JSON Schema: at {place}, {}", describe(&error, &Value::Null)))
         })?;
         Ok(Self { validator, schema: Arc::clone(schema) })
     }
@@ -90,7 +79,8 @@ impl CompiledSchema {
     pub(super) fn take<'a>(&self, subject: &str, input: &'a Value) -> Result<Cow<'a, Value>, AnswerMistakes> {
         self.check_bounds(subject, input)?;
         let Err(mistakes) = self.check(subject, input) else { return Ok(Cow::Borrowed(input)) };
-        let repaired = repaired(input, self.validator.iter_errors(input));
+        let mut repaired = input.clone();
+        self.validator.iter_errors(input).for_each(|error| repair(&error, &mut repaired));
         if self.check(subject, &repaired).is_ok() { Ok(Cow::Owned(repaired)) } else { Err(mistakes) }
     }
 
@@ -156,21 +146,18 @@ fn allows_null(schema: &Value) -> bool {
     choices.flatten().any(allows_null) || listed.is_some_and(|values| values.iter().any(Value::is_null))
 }
 
-/// Whether a schema follows strict mode: in every object, all properties are required and no others are allowed.
+/// Whether a schema, which is at this path in another one, follows strict mode: in every object, all properties are required and no
+/// others are allowed.
 /// See <https://platform.openai.com/docs/guides/structured-outputs>.
 ///
 /// # Errors
 /// The first place that breaks a rule, with the fix.
-pub(super) fn check_strict(schema: &Value) -> Result<(), SchemaError> {
-    check_strict_at(schema, "")
-}
-
-fn check_strict_at(schema: &Value, path: &str) -> Result<(), SchemaError> {
+pub(super) fn check_strict(schema: &Value, path: &str) -> Result<(), UserError> {
     let place = if path.is_empty() { "its top level".to_owned() } else { format!("`{path}`") };
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         if let Some(missing) = properties.keys().find(|name| !required.iter().any(|known| known == name.as_str())) {
-            return Err(SchemaError(format!(
+            return Err(UserError::new(format!(
                 "does not follow strict mode at {place}: `{missing}` is not in `required`; list it there, and add \"null\" to its \
                  type if it is optional"
             )));
@@ -178,11 +165,11 @@ fn check_strict_at(schema: &Value, path: &str) -> Result<(), SchemaError> {
     }
     let is_object = schema.get("type").is_some_and(|kind| kind == "object") || schema.get("properties").is_some();
     if is_object && schema.get("additionalProperties") != Some(&Value::Bool(false)) {
-        return Err(SchemaError(format!(
+        return Err(UserError::new(format!(
             "does not follow strict mode at {place}: set `additionalProperties` to false"
         )));
     }
-    subschemas(schema).into_iter().try_for_each(|(key, inner)| check_strict_at(inner, &format!("{path}/{key}")))
+    subschemas(schema).into_iter().try_for_each(|(key, inner)| check_strict(inner, &format!("{path}/{key}")))
 }
 
 /// The schemas directly inside a schema, with their places.
@@ -200,15 +187,7 @@ fn subschemas(schema: &Value) -> Vec<(String, &Value)> {
     found
 }
 
-/// An input without what these errors complain about, as far as that can be repaired.
-fn repaired<'a>(input: &Value, errors: impl Iterator<Item = ValidationError<'a>>) -> Value {
-    let mut repaired = input.clone();
-    for error in errors {
-        repair(&error, &mut repaired);
-    }
-    repaired
-}
-
+/// Takes out of an input what an error complains about, as far as that can be repaired.
 fn repair(error: &ValidationError<'_>, input: &mut Value) {
     let place = error.instance_path().as_str();
     let is_null = |name: &&String| error.instance().get(name.as_str()).is_some_and(Value::is_null);
@@ -277,4 +256,28 @@ fn meant(text: &str) -> Option<Value> {
     let digits = digits.trim_matches('0').len();
     let is_exact = digits == 0 || (digits <= EXACT_DIGITS && number.as_f64().is_some_and(f64::is_normal));
     (!number.is_f64() || is_exact).then_some(Value::Number(number))
+}
+
+/// Puts the keys of each object into the order in which `schema` lists its properties. Keys that the schema does not name
+/// follow in the order that they have. A Lua table has no order of its own.
+pub fn arranged(value: Value, schema: &Value) -> Value {
+    match value {
+        Value::Object(mut entries) => {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            let mut ordered = Map::with_capacity(entries.len());
+            for (name, schema) in properties.into_iter().flatten() {
+                // `remove` would fill the gap with the last entry.
+                if let Some(value) = entries.shift_remove(name) {
+                    ordered.insert(name.clone(), arranged(value, schema));
+                }
+            }
+            ordered.extend(entries);
+            Value::Object(ordered)
+        }
+        Value::Array(items) => match schema.get("items") {
+            Some(schema) => items.into_iter().map(|item| arranged(item, schema)).collect(),
+            None => Value::Array(items),
+        },
+        plain => plain,
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use thiserror::Error;
+use flemma_model::UserError;
 
 /// The longest limit: a day.
 pub const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -10,22 +10,18 @@ pub const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// The longest time that a call waits for a person: a leap year.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
-/// A number of seconds that is no limit. The text continues a sentence that begins with the name of the option.
-#[derive(Clone, Copy, Debug, PartialEq, Error)]
-#[error("must be more than 0 and at most {longest} seconds, not {seconds}")]
-pub struct InvalidLimit {
-    seconds: f64,
-    longest: u64,
-}
-
 /// The limit for a number of seconds.
 ///
 /// # Errors
-/// If it is not more than 0, more than `longest`, or not a number.
-pub fn at_most(longest: Duration, seconds: f64) -> Result<Duration, InvalidLimit> {
+/// If it is not more than 0, more than `longest`, or not a number. The text continues a sentence that begins with the name of the
+/// option.
+pub fn at_most(longest: Duration, seconds: f64) -> Result<Duration, UserError> {
     match Duration::try_from_secs_f64(seconds) {
         Ok(limit) if !limit.is_zero() && limit <= longest => Ok(limit),
-        _ => Err(InvalidLimit { seconds, longest: longest.as_secs() }),
+        _ => {
+            let most = longest.as_secs();
+            Err(UserError::new(format!("must be more than 0 and at most {most} seconds, not {seconds}")))
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Mutex,
 };
 
-use super::Content;
+use super::{Content, lock};
 use flemma_journal::Before;
 use flemma_model::{Digest, ModelError};
 
@@ -23,17 +23,17 @@ impl SeenPages {
 
     /// The same for a content with this digest.
     pub fn note_digest(&self, file: &Path, content: Option<Digest>) {
-        self.pages().insert(file.to_owned(), content);
+        lock(&self.0).insert(file.to_owned(), content);
     }
 
     /// What the call has read of the page in a file does not count any more.
     pub fn forget(&self, file: &Path) {
-        self.pages().remove(file);
+        lock(&self.0).remove(file);
     }
 
     /// What the call knows of a file.
     pub fn known(&self, file: &Path) -> Before {
-        match self.pages().get(file) {
+        match lock(&self.0).get(file) {
             None => Before::Unknown,
             Some(None) => Before::Absent,
             Some(Some(digest)) => Before::Content(digest.as_str().to_owned()),
@@ -51,9 +51,5 @@ impl SeenPages {
     pub fn changed(page: &str) -> ModelError {
         let words = "has changed since this call read it, so nothing was written to it. Call the tool again.";
         ModelError::new(format!("`{page}` {words}"))
-    }
-
-    fn pages(&self) -> MutexGuard<'_, HashMap<PathBuf, Option<Digest>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

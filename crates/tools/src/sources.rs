@@ -46,8 +46,7 @@ impl Sources {
             SourceEnd::Complete => None,
             SourceEnd::Failed(why) => Some(format!("the tools of {label} did not load: {why}")),
             SourceEnd::TimedOut(seconds) => Some(format!(
-                "the tools of {label} did not load within {seconds} s; requests are sent without them. Give the \
-                 source a \
+                "the tools of {label} did not load within {seconds} s; requests are sent without them. Give the source a \
                  longer `timeout`, or raise tools.default_timeout."
             )),
         }

@@ -11,7 +11,7 @@ use std::{
     os::unix::fs::DirEntryExt,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -19,6 +19,7 @@ use std::{
 
 use super::{
     linked::Linked,
+    lock,
     paths::real,
     sensitive::{is_of_runtime, may_lead_to_start_up, places},
 };
@@ -76,7 +77,7 @@ pub(super) fn names(found: &Path, linked: Option<Linked>, home: PathBuf, runtime
 
 fn well_known(folders: Folders) -> Arc<WellKnown> {
     // Others who ask meanwhile wait for what is found.
-    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut found = lock(&FOUND);
     let forgotten = FORGOTTEN.load(Ordering::SeqCst);
     if let Some((of, since, before, known)) = &*found
         && (of, *before) == (&folders, forgotten)

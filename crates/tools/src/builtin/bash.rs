@@ -56,37 +56,33 @@ impl NativeTool for Bash {
 async fn execute(input: &Value, context: Context) -> Result<Outcome, ModelError> {
     let command = shell_command(input)?;
     let timeout = timeout(input, &context)?;
-    if !context.cwd.is_dir() {
-        return Err(ModelError::new(format!("The working directory {} does not exist.", context.cwd.display())));
-    }
+    ensure!(context.cwd.is_dir(), "The working directory {} does not exist.", context.cwd.display());
     let named = context.config.get("shell").and_then(Value::as_str).map(str::to_owned);
     let name = named.clone().unwrap_or_else(|| "bash".to_owned());
     let shell = tokio::task::spawn_blocking(move || Shell::find(named.as_deref())).await;
     let Ok(Ok(shell)) = shell else {
-        return Err(ModelError::new(format!(
+        bail!(
             "The shell `{name}` was not found. The user can name another one as tools.bash.shell in the configuration."
-        )));
+        );
     };
     match process::run(spec(&shell, &name, &command, timeout, &context)).await {
         Ok(finished) => Ok(outcome(finished, timeout, &context.overflow_dir).await),
-        Err(error) => Err(ModelError::new(format!("The command could not be started with `{name}`: {error}."))),
+        Err(error) => bail!("The command could not be started with `{name}`: {error}."),
     }
 }
 
 fn shell_command(input: &Value) -> Result<String, ModelError> {
     let command = super::text(input, "command")?;
-    ModelError::when(command.trim().is_empty(), "`command` is empty.")?;
+    ensure!(!command.trim().is_empty(), "`command` is empty.");
     if let Some(place) = command.find('\0') {
-        return Err(ModelError::new(format!(
-            "`command` has a NUL byte at byte {place}: it cannot be passed to a program. Remove it."
-        )));
+        bail!("`command` has a NUL byte at byte {place}: it cannot be passed to a program. Remove it.");
     }
     if command.len() + 2 > MAX_COMMAND {
-        return Err(ModelError::new(format!(
+        bail!(
             "`command` is {} long; the limit is {}. Write it to a file and run that.",
             format_size(command.len() as u64),
             format_size(MAX_COMMAND as u64)
-        )));
+        );
     }
     // A leading dash or plus would be read as an option of the shell.
     let guard = if command.starts_with(['-', '+']) { " " } else { "" };
@@ -97,7 +93,7 @@ fn timeout(input: &Value, context: &Context) -> Result<Duration, ModelError> {
     match input.get("timeout").and_then(Value::as_f64) {
         None => Ok(context.timeout),
         Some(seconds) if seconds > 0.0 => Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)),
-        Some(seconds) => Err(ModelError::new(format!("`timeout` must be more than 0 seconds, not {seconds}."))),
+        Some(seconds) => bail!("`timeout` must be more than 0 seconds, not {seconds}."),
     }
 }
 

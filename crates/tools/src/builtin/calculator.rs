@@ -26,7 +26,7 @@ use super::{
     deadline::{Deadline, Stopped},
     tool::Looking,
 };
-use crate::{Context, NativeTool, Outcome, preview::labelled_with};
+use crate::{Context, NativeTool, Outcome};
 use flemma_model::ModelError;
 use flemma_text::suggest::nearest;
 
@@ -35,6 +35,9 @@ const MOST: Duration = Duration::from_secs(10);
 
 /// The advice for an expression that takes too long.
 const SMALLER: &str = "The numbers are too large for this calculation: use smaller ones, or calculate the logarithm.";
+
+/// What is said of a result that is no number.
+const NO_NUMBER: &str = "The result is not a real number.";
 
 /// The longest expression, in parts (numbers, names, operators): fend's recursion is as deep as an expression is long.
 const MAX_PARTS: usize = 1000;
@@ -88,44 +91,29 @@ impl NativeTool for CalculatorAsync {
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
         let expression = expression(input)?;
         let delay = input.get("delay").filter(|delay| delay.is_number());
-        Some(delay.map_or(expression.clone(), |delay| labelled_with(expression, &format!("{delay}ms"))))
+        Some(delay.map_or(expression.clone(), |delay| format!("{expression}  # {delay}ms")))
     }
 }
 
 fn calculate(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let deadline = Deadline::new(context).at_most(MOST);
-    Ok(match evaluate(super::text(input, "expression")?, &deadline) {
-        Ok(result) => Outcome::text(result),
-        Err(EvalError::Wrong(message)) => Outcome::failure(ModelError::new(message)),
-        Err(EvalError::Stopped(stopped)) => stopped.outcome(String::new(), SMALLER),
-    })
-}
-
-/// Why there is no result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum EvalError {
-    /// For the model: what is wrong with the expression.
-    Wrong(String),
-    /// It was cancelled, or took too long.
-    Stopped(Stopped),
+    evaluate(super::text(input, "expression")?, &deadline).map(Outcome::text)
 }
 
 /// Evaluates `expression`. An exact result has all its digits; any other has 15 significant digits.
 ///
 /// # Errors
 /// If it is not a valid expression, has no real value, or is not finished by the deadline.
-fn evaluate(expression: &str, deadline: &Deadline) -> Result<String, EvalError> {
-    let strict = rewrite(expression).map_err(EvalError::Wrong)?;
-    let broken = |error: io::Error| EvalError::Wrong(format!("The calculation failed: {error}."));
+fn evaluate(expression: &str, deadline: &Deadline) -> Result<String, ModelError> {
+    let strict = rewrite(expression)?;
+    let broken = |error: io::Error| ModelError::new(format!("The calculation failed: {error}."));
     let result = thread::scope(|scope| {
         let work = || work_out(&strict, deadline);
         let thread = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).map_err(broken)?;
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
     let digits = result.len();
-    if digits > MAX_DIGITS {
-        return Err(EvalError::Wrong(format!("The result has {digits} digits; the limit is {MAX_DIGITS}.")));
-    }
+    ensure!(digits <= MAX_DIGITS, "The result has {digits} digits; the limit is {MAX_DIGITS}.");
     Ok(result)
 }
 
@@ -138,26 +126,25 @@ impl Interrupt for Interrupted<'_> {
 }
 
 /// Evaluates the output of [`rewrite`] with fend.
-fn work_out(strict: &str, deadline: &Deadline) -> Result<String, EvalError> {
+fn work_out(strict: &str, deadline: &Deadline) -> Result<String, ModelError> {
     let ask = |question: &str| {
         let result = fend_core::evaluate_with_interrupt(question, &mut Fend::new(), &Interrupted(deadline));
-        let answer = result.map(|result| result.get_main_result().to_owned());
-        answer
-            .map_err(|error| deadline.stopped().map_or_else(|| EvalError::Wrong(in_words(&error)), EvalError::Stopped))
+        let wrong = |error: String| match deadline.stopped() {
+            Some(stopped) => stopped.error(SMALLER),
+            None => ModelError::new(in_words(&error)),
+        };
+        result.map(|result| result.get_main_result().to_owned()).map_err(wrong)
     };
     let answer = ask(strict)?;
-    let Some(approximate) = answer.strip_prefix("approx. ") else {
-        return if is_number(&answer) { Ok(answer) } else { Err(no_number()) };
-    };
-    if !is_number(approximate) {
-        return Err(no_number());
+    let approximate = answer.strip_prefix("approx. ");
+    ensure!(is_number(approximate.unwrap_or(&answer)), "{NO_NUMBER}");
+    if approximate.is_none() {
+        return Ok(answer);
     }
     // fend shows ten decimal places, which are too few for 1e-12 and too many for 1e30.
     let longer = ask(&format!("({strict}) to 20 sf"))?;
-    let value: f64 = longer.trim_start_matches("approx. ").parse().map_err(|_| no_number())?;
-    if !value.is_finite() {
-        return Err(EvalError::Wrong("The result is too large: it is over 1.8e308.".into()));
-    }
+    let Ok(value) = longer.trim_start_matches("approx. ").parse::<f64>() else { bail!("{NO_NUMBER}") };
+    ensure!(value.is_finite(), "The result is too large: it is over 1.8e308.");
     Ok(fifteen_digits(value))
 }
 
@@ -165,10 +152,6 @@ fn work_out(strict: &str, deadline: &Deadline) -> Result<String, EvalError> {
 fn is_number(answer: &str) -> bool {
     let digits = answer.strip_prefix('-').unwrap_or(answer);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
-}
-
-fn no_number() -> EvalError {
-    EvalError::Wrong("The result is not a real number.".into())
 }
 
 /// fend's message as a sentence.
@@ -199,7 +182,7 @@ enum Expected {
 }
 
 /// The expression in unambiguous form, or what is wrong with it and where.
-fn rewrite(expression: &str) -> Result<String, String> {
+fn rewrite(expression: &str) -> Result<String, ModelError> {
     let mut reader = Tokenizer { text: expression, at: 0 };
     let mut strict = String::new();
     // The text that closes each open parenthesis.
@@ -209,9 +192,8 @@ fn rewrite(expression: &str) -> Result<String, String> {
     let mut parts = 0;
     while let Some(part) = reader.next_part() {
         parts += 1;
-        if parts > MAX_PARTS {
-            return Err(format!("The expression is too long: the limit is {MAX_PARTS} numbers, names and operators."));
-        }
+        let is_short = parts <= MAX_PARTS;
+        ensure!(is_short, "The expression is too long: the limit is {MAX_PARTS} numbers, names and operators.");
         let place = reader.place_of(part);
         match (expected, part, operator_of(part)) {
             (Expected::Term, "+" | "-", _) => strict.push_str(part),
@@ -221,9 +203,8 @@ fn rewrite(expression: &str) -> Result<String, String> {
                 open.push(")");
             }
             (Expected::Term, name, _) if FUNCTIONS.contains(&name) => {
-                if reader.next_part() != Some("(") {
-                    return Err(format!("`{name}` {place} is a function: write `{name}(…)`."));
-                }
+                let is_called = reader.next_part() == Some("(");
+                ensure!(is_called, "`{name}` {place} is a function: write `{name}(…)`.");
                 strict.push_str(&format!("({name}("));
                 open.push("))");
             }
@@ -232,32 +213,32 @@ fn rewrite(expression: &str) -> Result<String, String> {
                 expected = Expected::Operator;
             }
             (Expected::Term, number, _) if number.starts_with(|first: char| first.is_ascii_digit() || first == '.') => {
-                strict.push_str(&plain_number(number).ok_or_else(|| format!("`{number}` {place} is not a number."))?);
+                let Some(plain) = plain_number(number) else { bail!("`{number}` {place} is not a number.") };
+                strict.push_str(&plain);
                 expected = Expected::Operator;
             }
             (Expected::Operator, "!", _) => strict.push('!'),
             (Expected::Operator, ")", _) => match open.pop() {
                 Some(close) => strict.push_str(close),
-                None => return Err(format!("`)` {place} has no matching `(`.")),
+                None => bail!("`)` {place} has no matching `(`."),
             },
             (Expected::Operator, _, Some(known)) => {
                 strict.push_str(&format!(" {known} "));
                 last_operator = known;
                 expected = Expected::Term;
             }
-            _ => return Err(unexpected(expected, part, &place)),
+            _ => bail!("{}", unexpected(expected, part, &place)),
         }
     }
     match (expected, open.len()) {
-        (Expected::Term, _) if parts == 0 => Err("`expression` is empty.".into()),
+        (Expected::Term, _) if parts == 0 => bail!("`expression` is empty."),
         (Expected::Term, _) if last_operator == "mod" && strict.ends_with(' ') => {
-            Err("The expression ends with `%`, which is the remainder of a division: for 15 percent write 15/100."
-                .into())
+            bail!("The expression ends with `%`, which is the remainder of a division: for 15 percent write 15/100.")
         }
-        (Expected::Term, _) => Err("The expression ends where a number is expected.".into()),
+        (Expected::Term, _) => bail!("The expression ends where a number is expected."),
         (Expected::Operator, 0) => Ok(strict),
-        (Expected::Operator, 1) => Err("A parenthesis is not closed.".into()),
-        (Expected::Operator, unclosed) => Err(format!("{unclosed} parentheses are not closed.")),
+        (Expected::Operator, 1) => bail!("A parenthesis is not closed."),
+        (Expected::Operator, unclosed) => bail!("{unclosed} parentheses are not closed."),
     }
 }
 

@@ -9,7 +9,10 @@ fn every_call_is_closed_off_and_every_number_is_whole() {
     assert_eq!(rewrite("cos(1)^2").unwrap(), "(cos(1.0))  ^ 2.0".replace("  ", " "));
     assert_eq!(rewrite("-sqrt( 1_0.50e+3 )!").unwrap(), "-(sqrt(10.50e3))!");
     assert_eq!(rewrite("7%.5").unwrap(), "7.0 mod 0.5");
-    assert_eq!(rewrite("2e").unwrap_err().split(": ").next(), Some("Expected an operator at column 2, got `e`"));
+    assert_eq!(
+        rewrite("2e").unwrap_err().to_string().split(": ").next(),
+        Some("Expected an operator at column 2, got `e`")
+    );
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn attempt(
     }
     if context.cancel.is_cancelled() || !context.commitment.begin() {
         // After this point, everything is written.
-        return Err(ModelError::new("Cancelled by the user: nothing was written."));
+        bail!("Cancelled by the user: nothing was written.");
     }
     write(&held)?;
     drop(held);
@@ -173,9 +173,7 @@ fn hold<'a>(context: &Context, steps: &[&'a Step<'a>]) -> Result<Vec<Held<'a>>, 
     let mut targets = BTreeMap::new();
     for (path, name, at, is_other) in wanted {
         let target = WriteTarget::new(path, name, context, &steps[at].change.bounds)?;
-        if target.existing.is_some() && is_other {
-            return Err(ModelError::new(format!("`{name}` exists already. Nothing was changed.")));
-        }
+        ensure!(target.existing.is_none() || !is_other, "`{name}` exists already. Nothing was changed.");
         targets.insert((at, is_other), target);
     }
     let mut held = Vec::new();
@@ -220,7 +218,7 @@ fn write(held: &[Held<'_>]) -> Result<(), ModelError> {
                 names => format!(" These files were written before: {}.", names.join(", ")),
             };
             let problem = files::problem(target.path(), &change.name, &error, |_| false);
-            return Err(ModelError::new(format!("{problem}{before}")));
+            bail!("{problem}{before}");
         }
         written.push(format!("`{}`", change.name));
     }

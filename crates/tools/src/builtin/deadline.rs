@@ -60,14 +60,18 @@ impl Deadline {
 }
 
 impl Stopped {
-    /// The failure of a search that found `partial` before it stopped. `narrower` says how to ask for less.
-    pub(super) fn outcome(self, partial: String, narrower: &str) -> Outcome {
-        let error = match self {
+    /// What the model is told. `narrower` says how to ask for less.
+    pub(super) fn error(self, narrower: &str) -> ModelError {
+        match self {
             Self::Cancelled => ModelError::new("Cancelled by the user."),
             Self::TimedOut(time) => ModelError::new(format!("Timed out after {}. {narrower}", seconds::in_words(time))),
-        };
+        }
+    }
+
+    /// The failure of a search that found `partial` before it stopped.
+    pub(super) fn outcome(self, partial: String, narrower: &str) -> Outcome {
         let output = (!partial.is_empty()).then(|| format!("Results up to then:\n\n{partial}"));
-        Outcome::Failure { error, output }
+        Outcome::Failure { error: self.error(narrower), output }
     }
 }
 

@@ -49,18 +49,18 @@ pub(super) const TOOL: Proposing = Proposing { propose, preview: path_of, target
 fn propose(input: &Value, context: &Context) -> Result<Proposal, ModelError> {
     let name = super::path(input)?;
     let (old, new) = (super::text(input, "old_text")?, super::text(input, "new_text")?);
-    ModelError::when(old.is_empty(), "`old_text` is empty. Give the text to replace; to create a file, use write.")?;
-    ModelError::when(old == new, "`old_text` and `new_text` are the same: there is nothing to change.")?;
+    ensure!(!old.is_empty(), "`old_text` is empty. Give the text to replace; to create a file, use write.");
+    ensure!(old != new, "`old_text` and `new_text` are the same: there is nothing to change.");
     let path = context.resolve(name);
     // What a call above would create is not there yet.
     if !context.earlier.creates(&paths::real(&path)) {
         let found = Guard::new(context, Bounds::Readable).regular(Access::Write, &path, name)?;
         if found.size() > MAX_FILE {
             let size = format_size(found.size());
-            return Err(ModelError::new(format!(
+            bail!(
                 "{name} ({size}) is too large: files over 256 MB cannot be edited. Change it with bash, for example with \
                  sed."
-            )));
+            );
         }
     }
     let target = replace::WriteTarget::new(&path, name, context, &Bounds::Readable)?;

@@ -11,7 +11,7 @@ use std::{
     io,
     os::unix::ffi::OsStrExt,
     path::{Component, Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
@@ -26,6 +26,7 @@ use rustix::{
 
 use crate::{
     linked::Linked,
+    lock,
     own_files::{REPLACEMENT, is_own_file},
 };
 
@@ -271,7 +272,7 @@ impl Drop for Temporary<'_> {
 /// Deletes the files that writes which were killed have left in a folder. One that is still being written is locked.
 fn remove_leftovers(folder: &OpenFolder, path: &Path) {
     let now = Instant::now();
-    let mut looked = LOOKED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut looked = lock(&LOOKED);
     looked.retain(|_, at| now.duration_since(*at) < PAUSE);
     if looked.contains_key(path) {
         return;

@@ -78,7 +78,7 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let deadline = Deadline::new(context);
     let matcher = matcher(input)?;
     let around = super::count(input, "context")?.unwrap_or(0);
-    ModelError::when(around > MAX_CONTEXT, format!("`context` must be at most {MAX_CONTEXT}, not {around}."))?;
+    ensure!(around <= MAX_CONTEXT, "`context` must be at most {MAX_CONTEXT}, not {around}.");
     let limit = super::limit(input, LIMIT)?;
     let glob = super::optional_text(input, "glob").map(|glob| Glob::new(glob, "glob")).transpose()?;
     let scope = Scope::of(super::switch(input, "all"), glob.as_ref().is_some_and(Glob::asks_for_hidden));
@@ -97,13 +97,11 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let found = search_all(&files, &search, &deadline);
 
     let stopped = files.found.stopped.or_else(|| deadline.stopped());
-    let (mut report, mut refused) = (Summary::new(&search), Vec::new());
+    let (mut report, mut refused) = (Summary { around: search.around, limit, ..Summary::default() }, Vec::new());
     for (index, result) in found {
         let shown = files.prefix.show(&files.found.kept[index]);
         match result {
-            Ok(None) if is_one_file => {
-                return Err(ModelError::new(format!("{shown} is a binary file, not text.")));
-            }
+            Ok(None) if is_one_file => bail!("{shown} is a binary file, not text."),
             Err(error) if is_one_file && stopped.is_none() => return Err(search.guard.told(error, &path, &shown)),
             // A file that could not be read because of the timeout is not reported.
             Err(_) if stopped.is_some() => {}
@@ -157,10 +155,8 @@ fn unsaved(context: &Context, files: &Files) -> Option<String> {
 fn matcher(input: &Value) -> Result<RegexMatcher, ModelError> {
     let pattern = super::text(input, "pattern")?;
     let fixed = super::switch(input, "fixed_strings");
-    ModelError::when(pattern.is_empty(), "`pattern` is empty: every line would match. To see a file, use `read`.")?;
-    if pattern.contains('\n') {
-        return Err(ModelError::new("`pattern` has a line break, but lines are searched one at a time. Remove it."));
-    }
+    ensure!(!pattern.is_empty(), "`pattern` is empty: every line would match. To see a file, use `read`.");
+    ensure!(!pattern.contains('\n'), "`pattern` has a line break, but lines are searched one at a time. Remove it.");
     bounds::expression(pattern)
         .map_err(|excess| ModelError::new(format!("`pattern` cannot be searched for: {excess}.")))?;
     let mut builder = RegexMatcherBuilder::new();
@@ -386,11 +382,6 @@ struct Summary {
 }
 
 impl Summary {
-    /// An empty report.
-    fn new(search: &LineSearch) -> Self {
-        Self { around: search.around, limit: search.limit, ..Self::default() }
-    }
-
     /// Adds the next file, which is shown as `path`, and its matches, up to the limit.
     fn add(&mut self, path: &str, name: &Path, matches: Option<FileMatches>) {
         let Some(mut lines) = matches else {

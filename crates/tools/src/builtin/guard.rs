@@ -87,7 +87,7 @@ impl Guard {
         if let Bounds::Below(folder) = &self.bounds
             && (!real.starts_with(folder) || real == folder)
         {
-            return Err(ModelError::new(format!("`{}` leads out of the folder of notes.", escape_controls(name))));
+            bail!("`{}` leads out of the folder of notes.", escape_controls(name));
         }
         if self.bounds != Bounds::Writable && self.denied.contains(real) {
             return Err(denial(name));
@@ -118,11 +118,11 @@ impl Guard {
         match self.denied.judge_names(file) {
             Names::Allowed => Ok(()),
             Names::Denied { .. } => Err(denial(name)),
-            Names::Unknown { rule } => Err(ModelError::new(format!(
+            Names::Unknown { rule } => bail!(
                 "{} has several names (hard links), and whether the user's rule `{rule}` denies one of them could not be found \
                  out among so many files.",
                 escape_controls(name)
-            ))),
+            ),
         }
     }
 
@@ -205,10 +205,8 @@ impl Guard {
         let (found, _) = self.look(access, path, name)?;
         match files::other_kind(found.kind()) {
             None => Ok(found),
-            Some(_) if found.kind().is_dir() => {
-                Err(ModelError::new(format!("{name} is a directory. List it with `ls`.")))
-            }
-            Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
+            Some(_) if found.kind().is_dir() => bail!("{name} is a directory. List it with `ls`."),
+            Some(kind) => bail!("{name} is {kind}, not a regular file."),
         }
     }
 
@@ -222,9 +220,9 @@ impl Guard {
             Some(_) if found.kind().is_dir() => Ok(real),
             None => {
                 let size = format_size(found.size());
-                Err(ModelError::new(format!("{name} is a file ({size}), not a directory. Read it with `read`.")))
+                bail!("{name} is a file ({size}), not a directory. Read it with `read`.")
             }
-            Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a directory."))),
+            Some(kind) => bail!("{name} is {kind}, not a directory."),
         }
     }
 
@@ -254,7 +252,7 @@ impl Guard {
         let file = self.open(path, name).map_err(|error| self.told(error, path, name))?;
         let metadata = file.metadata().map_err(|error| self.problem(path, name, &error))?;
         match files::other_kind(FileType::from_raw_mode(metadata.mode())) {
-            Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
+            Some(kind) => bail!("{name} is {kind}, not a regular file."),
             None => Ok((file, metadata)),
         }
     }

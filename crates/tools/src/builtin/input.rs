@@ -18,10 +18,8 @@ pub(super) fn text<'a>(input: &'a Value, name: &str) -> Result<&'a str, ModelErr
 /// The file that a call names.
 pub(super) fn path(input: &Value) -> Result<&str, ModelError> {
     match text(input, "path")? {
-        "" => Err(ModelError::new("`path` is empty: give the path of a file.")),
-        path if path.contains('\0') => {
-            Err(ModelError::new("`path` contains a NUL character, which a file name cannot contain."))
-        }
+        "" => bail!("`path` is empty: give the path of a file."),
+        path if path.contains('\0') => bail!("`path` contains a NUL character, which a file name cannot contain."),
         path => Ok(path),
     }
 }
@@ -50,10 +48,8 @@ pub(super) fn switch(input: &Value, name: &str) -> bool {
 pub(super) fn limit(input: &Value, (usual, most): (usize, usize)) -> Result<usize, ModelError> {
     match count(input, "limit")? {
         None => Ok(usual),
-        Some(0) => Err(ModelError::new("`limit` must be at least 1.")),
-        Some(limit) if limit > most as u64 => {
-            Err(ModelError::new(format!("`limit` must be at most {most}, not {limit}.")))
-        }
+        Some(0) => bail!("`limit` must be at least 1."),
+        Some(limit) if limit > most as u64 => bail!("`limit` must be at most {most}, not {limit}."),
         Some(limit) => Ok(limit as usize),
     }
 }
@@ -65,7 +61,7 @@ pub(super) fn count(input: &Value, name: &str) -> Result<Option<u64>, ModelError
         Some(value) => match (value.as_u64(), value.as_f64()) {
             (Some(number), _) => Ok(Some(number)),
             (None, Some(number)) if number >= 0.0 && number.fract() == 0.0 => Ok(Some(number as u64)),
-            _ => Err(ModelError::new(format!("`{name}` must be a non-negative whole number, not {value}."))),
+            _ => bail!("`{name}` must be a non-negative whole number, not {value}."),
         },
     }
 }

@@ -82,7 +82,7 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     // Line 0 means the first line: models count both ways.
     let first = super::count(input, "offset")?.unwrap_or(1).max(1) - 1;
     let limit = super::count(input, "limit")?.unwrap_or(MAX_LINES as u64).min(MAX_LINES as u64);
-    ModelError::when(limit == 0, "`limit` must be at least 1.")?;
+    ensure!(limit > 0, "`limit` must be at least 1.");
     let path = context.resolve(name);
     let guard = Guard::new(context, Bounds::Readable);
     let problem = |error: io::Error| guard.problem(&path, name, &error);
@@ -94,17 +94,16 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
         return Ok(Outcome::Success(Output::Attached(about, attachment)));
     }
     let beginning = reader.fill_buf().map_err(problem)?;
-    if memchr::memchr(0, &beginning[..beginning.len().min(SNIFF)]).is_some() {
-        return Err(ModelError::new(format!("{name} is a binary file ({}), not text.", format_size(bytes))));
-    }
+    let sniffed = &beginning[..beginning.len().min(SNIFF)];
+    ensure!(!sniffed.contains(&0), "{name} is a binary file ({}), not text.", format_size(bytes));
     let (page, total) = page(reader, first, limit, &context.cancel).map_err(problem)?;
-    ModelError::when(context.cancel.is_cancelled(), "Cancelled by the user.")?;
+    ensure!(!context.cancel.is_cancelled(), "Cancelled by the user.");
     let (first, limit, total) = (first as usize, limit as usize, total as usize);
     match total {
         0 => Ok(Outcome::text("(empty file)")),
         total if total <= first => {
             let lines = things(total, "line");
-            Err(ModelError::new(format!("offset {} is past the end: {name} has {lines}.", first + 1)))
+            bail!("offset {} is past the end: {name} has {lines}.", first + 1)
         }
         total => Ok(Outcome::text(show(&page, total, &path, first, limit))),
     }
@@ -214,13 +213,13 @@ pub fn shown_file(
 ) -> Result<ShownFile, ModelError> {
     if !denied.allows(path, path) || !permitted.allows(Access::Read, path) {
         permitted.check(Access::Read, path, name)?;
-        return Err(ModelError::new(format!("{name} may not be read: a rule of the user denies it.")));
+        bail!("{name} may not be read: a rule of the user denies it.");
     }
     let guard = Guard::reading(permitted, denied);
     let (file, metadata) = guard.open_regular(path, name)?;
     match Media::detect(&mut BufReader::new(file)).map_err(|error| guard.problem(path, name, &error))? {
         Some(media) => attach(media, name, path, metadata.len()),
-        None => Err(ModelError::new(format!("{name} {NO_MEDIA}."))),
+        None => bail!("{name} {NO_MEDIA}."),
     }
 }
 
@@ -242,15 +241,13 @@ pub fn shown_data(outputs: &Path, tool: &str, data: &[u8], name: &str) -> Result
 fn attach(media: Media, name: &str, path: &Path, bytes: u64) -> Result<ShownFile, ModelError> {
     let size = format_size(bytes);
     if media.is_damaged() {
-        return Err(ModelError::new(format!(
+        bail!(
             "{name} looks like a {} ({size}), but its width and height cannot be read: the file is damaged.",
             media.kind.name()
-        )));
+        );
     }
     if path.to_str().is_none() {
-        return Err(ModelError::new(format!(
-            "{name} cannot be shown: its name is not valid UTF-8, so a conversation cannot refer to it."
-        )));
+        bail!("{name} cannot be shown: its name is not valid UTF-8, so a conversation cannot refer to it.");
     }
     let attachment = Attachment::unread(path, media.kind.media_type());
     Ok(ShownFile { about: format!("{name}: {media}, {size}"), attachment })

@@ -25,7 +25,7 @@ use super::{
     guard::{self, Guard},
 };
 use crate::{
-    Access, Bounds, Content, Context, Earlier, FileChange, FileClass, Protected, Recorder, Upcoming,
+    Access, Bounds, Content, Context, Earlier, FileChange, FileClass, Protected, Recorder, Upcoming, lock,
     paths::{find_same, real},
     recorder::{note_moved, note_written},
 };
@@ -58,7 +58,7 @@ impl Exclusive {
     /// Waits until no other call changes the file.
     fn new(path: &Path) -> Self {
         // A panic cannot leave the set in an inconsistent state.
-        let changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+        let changing = lock(&CHANGING);
         let mut changing =
             CHANGED.wait_while(changing, |changing| changing.contains(path)).unwrap_or_else(PoisonError::into_inner);
         changing.insert(path.to_owned());
@@ -68,7 +68,7 @@ impl Exclusive {
 
 impl Drop for Exclusive {
     fn drop(&mut self) {
-        CHANGING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        lock(&CHANGING).remove(&self.0);
         CHANGED.notify_all();
     }
 }
@@ -129,7 +129,7 @@ impl WriteTarget {
         // Nothing is said about a file before it is known that it may be used.
         guard.judge(Access::Write, path, name)?;
         let real = real(path);
-        ModelError::when(real.is_symlink(), format!("{name}: too many symbolic links."))?;
+        ensure!(!real.is_symlink(), "{name}: too many symbolic links.");
         // This path has no links any more, and it is not left while the file is looked at, read or written.
         guard.admit(Access::Write, path, &real, name)?;
         let alone = Exclusive::new(&real);
@@ -141,13 +141,13 @@ impl WriteTarget {
             Err(error) => return Err(guard.problem(&real, name, &error)),
         };
         if let Some(kind) = existing.as_ref().and_then(|found| files::other_kind(found.kind())) {
-            return Err(ModelError::new(format!("{name} is {kind}; only regular files can be written.")));
+            bail!("{name} is {kind}; only regular files can be written.");
         }
         let classes = [protected(path), protected(&real)];
         let is_start_up = classes.contains(&FileClass::StartUp);
         for class in classes {
             if let FileClass::Refused(reason) = class {
-                return Err(ModelError::new(format!("{name} cannot be written: {reason}")));
+                bail!("{name} cannot be written: {reason}");
             }
             guard.check_written(&real, existing.as_ref(), &class, name)?;
         }
@@ -155,7 +155,7 @@ impl WriteTarget {
         if guard.bounds != Bounds::Writable {
             guard.check_names(linked, name)?;
         }
-        ModelError::when(!is_writable, format!("{name} is read-only."))?;
+        ensure!(is_writable, "{name} is read-only.");
         let (earlier, unsaved) = (Earlier::default(), None);
         Ok(Self { path: real, existing, is_start_up, recorder, guard, earlier, unsaved, _alone: alone })
     }
@@ -351,11 +351,11 @@ impl WriteTarget {
 /// If it would leave no file, or there are too many bytes to keep them.
 pub(super) fn earlier_bytes(content: Option<Content>, name: &str) -> Result<Vec<u8>, ModelError> {
     let Some(content) = content else {
-        return Err(ModelError::new(format!("{name} does not exist: a call above it moves or deletes it.")));
+        bail!("{name} does not exist: a call above it moves or deletes it.");
     };
     match content.bytes {
         Some(bytes) => Ok(bytes.to_vec()),
-        None => Err(ModelError::new(format!("{name} is too large to be changed by several calls of one reply."))),
+        None => bail!("{name} is too large to be changed by several calls of one reply."),
     }
 }
 

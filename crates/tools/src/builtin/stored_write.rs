@@ -106,9 +106,9 @@ impl StoredWrite {
         let old = target.content(name)?;
         let kept = Digest::parse(content).and_then(|digest| (self.contents)(&digest));
         let Some(kept) = kept else {
-            return Err(ModelError::new(format!(
+            bail!(
                 "{name}: what the call wanted to write is not kept any more. Nothing was written. Call the tool again."
-            )));
+            );
         };
         Ok(target.change(name, old, Content::new(kept)))
     }
@@ -128,10 +128,10 @@ fn check_base(file: &ProposedContent, change: &FileChange, context: &Context) ->
         let known = if known.is_unknown() { &file.before } else { &known };
         if !known.admits(old) {
             let call = context.earlier.writer(&change.path).map_or_else(String::new, |id| format!(" ({id})"));
-            return Err(ModelError::new(format!(
+            bail!(
                 "A call before this one{call} also changes `{name}`, and this call was made without that change. Nothing was \
                  written. Call the tool again."
-            )));
+            );
         }
     }
     if known.admits(old) { Ok(()) } else { Err(SeenPages::changed(name)) }

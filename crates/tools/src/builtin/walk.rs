@@ -155,11 +155,8 @@ impl Walk {
             let _ = builder.build().map(|entry| see(&sender, entry)).find(|state| matches!(state, WalkState::Quit));
         }
         drop(sender);
-        if count.into_inner() > MAX_KEPT {
-            return Err(ModelError::new(format!(
-                "There are more than {MAX_KEPT} files to search. Choose a smaller `path`."
-            )));
-        }
+        let is_kept = count.into_inner() <= MAX_KEPT;
+        ensure!(is_kept, "There are more than {MAX_KEPT} files to search. Choose a smaller `path`.");
         let (mut kept, mut problems) = (Vec::new(), Vec::new());
         for found in receiver {
             found.map_or_else(|problem| problems.push(problem), |found| kept.push(found));
@@ -241,16 +238,12 @@ impl Glob {
     /// A message for the model if it is not a valid glob, or cannot match anything.
     pub(super) fn new(glob: &str, field: &str) -> Result<Self, ModelError> {
         let relative = glob.strip_prefix("./").unwrap_or(glob);
-        if relative.is_empty() {
-            return Err(ModelError::new(format!(
-                "`{field}` is empty. Give a glob like `*.rs`; `*` matches every name."
-            )));
-        }
+        ensure!(!relative.is_empty(), "`{field}` is empty. Give a glob like `*.rs`; `*` matches every name.");
         if relative.starts_with('/') || relative.split('/').any(|part| part == "..") {
-            return Err(ModelError::new(format!(
+            bail!(
                 "`{field}` matches paths below the searched folder, so `{glob}` cannot match anything: put the folder \
                  in `path` instead."
-            )));
+            );
         }
         bounds::glob(relative)
             .map_err(|excess| ModelError::new(format!("`{field}` is not a glob that can be matched: {excess}.")))?;

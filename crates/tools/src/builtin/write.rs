@@ -28,11 +28,8 @@ fn preview(input: &Value) -> Option<String> {
 fn propose(input: &Value, context: &Context) -> Result<Proposal, ModelError> {
     let name = super::path(input)?;
     let content = super::text(input, "content")?;
-    if name.ends_with('/') {
-        return Err(ModelError::new(format!(
-            "{name} names a folder. Give the path of a file; missing parent folders are created."
-        )));
-    }
+    let is_file = !name.ends_with('/');
+    ensure!(is_file, "{name} names a folder. Give the path of a file; missing parent folders are created.");
     let path = context.resolve(name);
     let target = replace::WriteTarget::new(&path, name, context, &Bounds::Writable)?;
     let old = target.content(name)?;

@@ -24,8 +24,8 @@ const MAX_LOOKS: usize = 500;
 
 /// Whether rules deny a command line, and whether they approve it.
 pub(super) fn judge(
-    denying: &[Pattern],
-    approving: &[Pattern],
+    denying: &[&Pattern],
+    approving: &[&Pattern],
     command: &str,
     path_base: &PathBase,
 ) -> (Likeness, bool) {
@@ -48,7 +48,7 @@ pub(super) fn judge(
 }
 
 /// Whether rules approve every command of a script.
-fn approves(approving: &[Pattern], script: &ShellScript, path_base: &PathBase) -> bool {
+fn approves(approving: &[&Pattern], script: &ShellScript, path_base: &PathBase) -> bool {
     !script.needs_approval
         && !script.hides
         && !script.runs.is_empty()
@@ -58,7 +58,7 @@ fn approves(approving: &[Pattern], script: &ShellScript, path_base: &PathBase) -
         && script.runs.iter().all(|run| approves_run(approving, run, 0))
 }
 
-fn approves_run(approving: &[Pattern], run: &CommandRun, depth: usize) -> bool {
+fn approves_run(approving: &[&Pattern], run: &CommandRun, depth: usize) -> bool {
     if depth == MAX_DEPTH || is_beyond_rules(run) {
         return false;
     }
@@ -99,7 +99,7 @@ fn sets_the_same(pattern: &CommandPattern, run: &CommandRun) -> bool {
 
 /// Searches for a denied command.
 struct Search<'a> {
-    denying: &'a [Pattern],
+    denying: &'a [&'a Pattern],
     /// The programs that the denials name.
     names: DeniedPrograms,
     left: usize,
@@ -117,7 +117,7 @@ impl Search<'_> {
             return Likeness::Maybe;
         }
         self.left -= 1;
-        let means = |pattern: &Pattern| match &pattern.command {
+        let means = |pattern: &&Pattern| match &pattern.command {
             Some(pattern) => is_like(pattern, run),
             // It is not a command rule, so its meaning is unknown.
             None => Likeness::Maybe,

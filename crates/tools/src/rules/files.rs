@@ -114,13 +114,14 @@ impl Below {
                 .map(|glob| glob.compile_matcher())
                 .map_err(|error| UserError::new(format!("`{text}` is not a valid glob: {}", error.kind())))
         };
+        // On a case-insensitive file system, a denial must not depend on case.
+        let (approving, any_case) = (glob(false)?, cfg!(any(windows, target_os = "macos")));
         Ok(Self {
             // An alternative may contain a slash.
             parts: (!rest.iter().any(|part| part.contains("**") || part.contains('{'))).then_some(rest.len()),
             with_base: rest == ["**"],
-            approving: glob(false)?,
-            // On a case-insensitive file system, a denial must not depend on case.
-            denying: glob(cfg!(any(windows, target_os = "macos")))?,
+            denying: if any_case { glob(true)? } else { approving.clone() },
+            approving,
         })
     }
 }

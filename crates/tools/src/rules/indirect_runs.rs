@@ -22,7 +22,7 @@ pub(super) struct DeniedPrograms(Vec<String>);
 
 impl DeniedPrograms {
     /// The programs in denying rules.
-    pub(super) fn of(denying: &[Pattern]) -> Self {
+    pub(super) fn of(denying: &[&Pattern]) -> Self {
         Self(
             denying
                 .iter()

@@ -6,7 +6,7 @@ use crate::Disk;
 use flemma_process::Grammar;
 
 /// The targets of relative paths and `~`, and how a command is read and finds its programs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct PathBase {
     /// The folder that relative paths start from, and in which a command runs; absolute.
     pub folder: PathBuf,

@@ -38,9 +38,11 @@ fn denials(rules: &[Rule]) -> impl Iterator<Item = &Rule> {
 /// The decision of denials for `read` about a call of another tool; `None` if they do not apply.
 pub fn decide(rules: &[Rule], tool: &str, reading: Option<&ReadTarget<'_>>, path_base: &PathBase) -> Option<Decision> {
     let ReadTarget { subject, leaves_out_denied } = *reading.filter(|_| tool != READ)?;
-    if let Subject::Paths(paths) = subject {
-        let one = |path| ReadTarget { subject: Subject::Path(path), leaves_out_denied };
-        let decisions = paths.iter().map(|path| decide(rules, tool, Some(&one(path)), path_base));
+    if let Subject::Paths(paths) = subject
+        && paths.len() != 1
+    {
+        let one = |path| ReadTarget { subject: Subject::Paths(path), leaves_out_denied };
+        let decisions = paths.chunks(1).map(|path| decide(rules, tool, Some(&one(path)), path_base));
         // Denials approve nothing: what they do not apply to is left to other rules.
         return strictest(decisions).flatten();
     }
@@ -49,7 +51,7 @@ pub fn decide(rules: &[Rule], tool: &str, reading: Option<&ReadTarget<'_>>, path
         let pattern = rule.pattern.as_ref().map(|pattern| pattern.path.as_ref());
         found = found.max(match (pattern, subject) {
             (None, _) => Likeness::Yes,
-            (Some(Some(pattern)), Subject::Path(path)) => match pattern.is_like(path, path_base) {
+            (Some(Some(pattern)), Subject::Paths([path])) => match pattern.is_like(path, path_base) {
                 // Paths that the tool leaves out need no question, as long as their location is known.
                 Likeness::Maybe if leaves_out_denied && pattern.base(path_base).is_some() => Likeness::No,
                 likeness => likeness,

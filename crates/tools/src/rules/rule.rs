@@ -1,6 +1,6 @@
 //! An entry of `auto_approve` that is a rule, and the decision of all rules about a call.
 
-use std::{fmt, path::Path};
+use std::path::Path;
 
 use super::{
     PathBase, Subject, commands,
@@ -160,12 +160,6 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.entry)
-    }
-}
-
 impl PartialEq for Rule {
     fn eq(&self, other: &Self) -> bool {
         self.entry == other.entry && self.reach == other.reach
@@ -180,30 +174,33 @@ impl Eq for Rule {}
 /// [`Decision::RequireApproval`] means that a denying rule may apply to the call, but this is not certain: ask, even if the
 /// tool is approved as a whole. Links are followed, so this reads the file system, but it changes nothing.
 pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, path_base: &PathBase) -> Option<Decision> {
-    if let Subject::Paths(paths) = subject {
-        let decisions = paths.iter().map(|path| decide(rules, tool, &Subject::Path(path), path_base));
+    if let Subject::Paths(paths) = subject
+        && paths.len() != 1
+    {
+        let decisions = paths.chunks(1).map(|path| decide(rules, tool, &Subject::Paths(path), path_base));
         return strictest(decisions).unwrap_or_else(|| decide(rules, tool, &Subject::Other, path_base));
     }
-    let (denying, approving): (Vec<&Rule>, Vec<&Rule>) =
-        rules.iter().filter(|rule| rule.tool == tool).partition(|rule| rule.denies);
-    if denying.iter().any(|rule| rule.is_whole()) {
+    let rules: Vec<&Rule> = rules.iter().filter(|rule| rule.tool == tool).collect();
+    if rules.iter().any(|rule| rule.denies && rule.is_whole()) {
         return Some(Decision::Deny);
     }
-    let is_whole = |reach: Reach| approving.iter().any(|rule| rule.is_whole() && rule.reach == reach);
+    let is_whole = |reach: Reach| rules.iter().any(|rule| rule.is_whole() && rule.reach == reach);
     let (whole, within_project) = (is_whole(Reach::Everywhere), is_whole(Reach::Project));
-    let patterns = |rules: &[&Rule]| -> Vec<Pattern> { rules.iter().filter_map(|rule| rule.pattern.clone()).collect() };
-    let (denying, approving) = (patterns(&denying), patterns(&approving));
+    let patterns = |denies: bool| -> Vec<&Pattern> {
+        rules.iter().filter(|rule| rule.denies == denies).filter_map(|rule| rule.pattern.as_ref()).collect()
+    };
+    let (denying, approving) = (patterns(true), patterns(false));
     if !whole && !within_project && denying.is_empty() && approving.is_empty() {
         return None;
     }
     let (denied, approved) = match subject {
         Subject::Command(command) => commands::judge(&denying, &approving, command, path_base),
-        Subject::Path(path) => paths(&denying, &approving, path, path_base),
+        Subject::Paths([path]) => paths(&denying, &approving, path, path_base),
         Subject::Paths(_) | Subject::Other => (Likeness::maybe(!denying.is_empty()), false),
     };
     let approved = match subject {
         _ if whole || approved => true,
-        Subject::Path(path) if within_project && denied == Likeness::No => {
+        Subject::Paths([path]) if within_project && denied == Likeness::No => {
             path_base.disk.is_ordinary(path, &path_base.folder, path_base.home.as_deref())
         }
         _ => false,
@@ -224,10 +221,10 @@ pub(super) fn strictest(decisions: impl Iterator<Item = Option<Decision>>) -> Op
 }
 
 /// Whether rules deny a path, and whether they approve it.
-fn paths(denying: &[Pattern], approving: &[Pattern], path: &Path, path_base: &PathBase) -> (Likeness, bool) {
+fn paths(denying: &[&Pattern], approving: &[&Pattern], path: &Path, path_base: &PathBase) -> (Likeness, bool) {
     let like =
-        |pattern: &Pattern| pattern.path.as_ref().map_or(Likeness::Maybe, |pattern| pattern.is_like(path, path_base));
+        |pattern: &&Pattern| pattern.path.as_ref().map_or(Likeness::Maybe, |pattern| pattern.is_like(path, path_base));
     let denied = denying.iter().map(like).max().unwrap_or(Likeness::No);
-    let means = |pattern: &Pattern| pattern.path.as_ref().is_some_and(|pattern| pattern.matches(path, path_base));
+    let means = |pattern: &&Pattern| pattern.path.as_ref().is_some_and(|pattern| pattern.matches(path, path_base));
     (denied, approving.iter().any(means))
 }

@@ -1,6 +1,9 @@
 //! Rules that approve a given call, for `tool:approve always`.
 
-use std::{collections::HashSet, path::Path};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use super::{PathBase, Rule, Subject, decide, options::is_ascii_text, script, word::Word, wrappers};
 use crate::Decision;
@@ -13,7 +16,6 @@ use crate::Decision;
 pub fn suggest(tool: &str, subject: &Subject<'_>, path_base: &PathBase) -> Option<Vec<String>> {
     let entries = match subject {
         Subject::Command(command) => for_command(tool, command)?,
-        Subject::Path(path) => for_paths(tool, &[path], path_base)?,
         Subject::Paths(paths) => for_paths(tool, paths, path_base)?,
         Subject::Other => return None,
     };
@@ -40,8 +42,8 @@ fn for_command(tool: &str, command: &str) -> Option<Vec<String>> {
     Some(entries)
 }
 
-fn for_paths(tool: &str, paths: &[impl AsRef<Path>], path_base: &PathBase) -> Option<Vec<String>> {
-    let entry = |path: &_| Some(format!("{tool}({})", for_path(AsRef::as_ref(path), path_base)?));
+fn for_paths(tool: &str, paths: &[PathBuf], path_base: &PathBase) -> Option<Vec<String>> {
+    let entry = |path: &PathBuf| Some(format!("{tool}({})", for_path(path, path_base)?));
     let mut entries = paths.iter().map(entry).collect::<Option<Vec<_>>>()?;
     let mut known = HashSet::new();
     entries.retain(|entry| known.insert(entry.clone()));

@@ -1,6 +1,6 @@
 //! The part of a call that a rule can match.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -12,9 +12,8 @@ use crate::{Definition, PathParams, named_paths};
 pub enum Subject<'a> {
     /// A command line for bash.
     Command(&'a str),
-    /// The file or folder that is passed to the tool; absolute, as the tool would open it.
-    Path(&'a Path),
-    /// Several of them: a denial of one applies to the call, and an approval has to cover each.
+    /// The files and folders that are passed to the tool; absolute, as the tool would open them. A denial of one applies to the
+    /// call, and an approval has to cover each.
     Paths(&'a [PathBuf]),
     /// Neither: only rules about the whole tool apply.
     Other,
@@ -25,7 +24,7 @@ pub enum Subject<'a> {
 pub enum Target {
     /// See [`Subject::Command`].
     Command(String),
-    /// See [`Subject::Path`] and [`Subject::Paths`].
+    /// See [`Subject::Paths`].
     Paths(Vec<PathBuf>),
     /// See [`Subject::Other`].
     #[default]
@@ -75,10 +74,7 @@ impl Target {
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Command(command) => Subject::Command(command),
-            Self::Paths(paths) => match paths.as_slice() {
-                [path] => Subject::Path(path),
-                paths => Subject::Paths(paths),
-            },
+            Self::Paths(paths) => Subject::Paths(paths),
             Self::Other => Subject::Other,
         }
     }

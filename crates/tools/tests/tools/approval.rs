@@ -11,15 +11,17 @@ use flemma_tools::{
 };
 use serde_json::{Value, json};
 
+use crate::workshop::BUILTINS;
+
 const TOOLS: [&str; 5] = ["bash", "calculator", "edit", "read", "write"];
 
 /// A call about a file of the project.
 fn about_a_file<R>(tool: &str, declared: Option<DeclaredApproval>, look: impl FnOnce(&ApprovalCall<'_>) -> R) -> R {
     let (input, id) = (json!({}), CallId::from("a"));
     let path_base = PathBase { folder: "/nowhere/project".into(), home: None, ..PathBase::default() };
-    let path = path_base.folder.join("notes");
+    let paths = [path_base.folder.join("notes")];
     let call = ApprovalCall::new(tool, &input, &id, 1);
-    look(&ApprovalCall { declared, subject: Subject::Path(&path), path_base: &path_base, ..call })
+    look(&ApprovalCall { declared, subject: Subject::Paths(&paths), path_base: &path_base, ..call })
 }
 
 fn decide(chain: &Chain, tool: &str, declared: Option<DeclaredApproval>) -> (Decision, Option<String>) {
@@ -42,19 +44,19 @@ fn policy(list: &[&str]) -> Policy {
     presets.define("$no-bash", Preset { approve: vec![], deny: vec!["bash".into()] }).unwrap();
     presets.define("$yolo", Preset { approve: TOOLS.map(str::to_owned).to_vec(), deny: vec![] }).unwrap();
     for entry in &list {
-        presets::check(entry, &presets, Some(&Registry::with_builtins())).unwrap();
+        presets::check(entry, &presets, Some(&BUILTINS)).unwrap();
     }
     Policy::new(&list, &[], &presets)
 }
 
 #[test]
 fn without_a_decision_the_user_is_asked() {
-    assert_eq!(decide(&Chain::new(), "bash", None), (Decision::RequireApproval, None));
+    assert_eq!(decide(&Chain::default(), "bash", None), (Decision::RequireApproval, None));
 }
 
 #[test]
 fn the_default_preset_approves_file_tools_and_asks_for_bash() {
-    let mut chain = Chain::new();
+    let mut chain = Chain::default();
     chain.register(approval::config(policy(&["$default"])));
     for tool in ["read", "write", "edit"] {
         assert_eq!(decide(&chain, tool, None), (Decision::Approve, Some(approval::CONFIG.into())));
@@ -102,7 +104,7 @@ fn a_users_preset_takes_the_place_of_a_built_in_one() {
 
 #[test]
 fn what_a_list_misspells_is_reported_with_what_was_meant() {
-    let check = |entry| presets::check(entry, &Presets::builtin(), Some(&Registry::with_builtins()));
+    let check = |entry| presets::check(entry, &Presets::builtin(), Some(&BUILTINS));
     assert_eq!(check("$defualt").unwrap_err().to_string(), "unknown preset `$defualt`; did you mean `$default`?");
     assert_eq!(check("raed").unwrap_err().to_string(), "unknown tool `raed`; did you mean `read`?");
     assert_eq!(presets::check("raed", &Presets::builtin(), None), Ok(()), "it may be registered later");
@@ -112,7 +114,7 @@ fn what_a_list_misspells_is_reported_with_what_was_meant() {
 
 #[test]
 fn the_highest_priority_is_asked_first_and_names_order_equals() {
-    let mut chain = Chain::new();
+    let mut chain = Chain::default();
     chain.register(resolver("b", 50, Ok(Some(Decision::Deny))));
     chain.register(resolver("low", 10, Ok(Some(Decision::Approve))));
     chain.register(resolver("a", 50, Ok(Some(Decision::Approve))));
@@ -123,7 +125,7 @@ fn the_highest_priority_is_asked_first_and_names_order_equals() {
 
 #[test]
 fn a_resolver_that_fails_is_passed_over_and_reported() {
-    let mut chain = Chain::new();
+    let mut chain = Chain::default();
     chain.register(resolver("broken", 100, Err(LuaError::new("attempt to index nil"))));
     chain.register(resolver("strict", 50, Ok(Some(Decision::Deny))));
     let (input, id) = (Value::Null, CallId::from("a"));
@@ -137,7 +139,7 @@ fn a_resolver_that_fails_is_passed_over_and_reported() {
 
 #[test]
 fn registering_a_name_again_replaces_the_resolver() {
-    let mut chain = Chain::new();
+    let mut chain = Chain::default();
     chain.register(resolver("mine", 50, Ok(Some(Decision::Deny))));
     chain.register(resolver("mine", 50, Ok(Some(Decision::Approve))));
     assert_eq!(chain.all().count(), 1);
@@ -149,7 +151,7 @@ fn registering_a_name_again_replaces_the_resolver() {
 
 #[test]
 fn a_tools_own_declaration_is_heard_last() {
-    let mut chain = Chain::new();
+    let mut chain = Chain::default();
     chain.register(approval::declared(Policy::default(), Rc::new(|_, _| Ok(None))));
     assert_eq!(decide(&chain, "x", Some(DeclaredApproval::Auto)), (Decision::Approve, Some(approval::DECLARED.into())));
     assert_eq!(decide(&chain, "x", None), (Decision::RequireApproval, None));
@@ -163,7 +165,7 @@ fn tools_that_only_look_run_unless_somebody_says_otherwise() {
     let registry = Registry::with_builtins();
     let declared = |tool: &str| registry.get(tool).unwrap().approval;
     let harmless = ["grep", "find", "ls"];
-    let mut chain = Chain::new();
+    let mut chain = Chain::default();
     chain.register(approval::declared(policy(&["$default"]), Rc::new(|_, _| Ok(None))));
     chain.register(approval::config(policy(&["$default"])));
     for tool in harmless {

@@ -118,7 +118,7 @@ impl Row {
     }
 
     fn check(&self, number: usize) {
-        let mut chain = Chain::new();
+        let mut chain = Chain::default();
         let mut listed = Policy::default();
         match self.config {
             Nothing => {}
@@ -147,11 +147,11 @@ impl Row {
         let (input, id) = (json!({}), CallId::from("a"));
         // A file of the project, for the tools that are about files.
         let path_base = PathBase { folder: "/nowhere/project".into(), home: None, ..PathBase::default() };
-        let path = path_base.folder.join("notes");
+        let paths = [path_base.folder.join("notes")];
         let is_about_files = matches!(self.tool, "read" | "write" | "edit");
         let call = ApprovalCall {
             declared: self.declared,
-            subject: if is_about_files { Subject::Path(&path) } else { Subject::Other },
+            subject: if is_about_files { Subject::Paths(&paths) } else { Subject::Other },
             path_base: &path_base,
             frontmatter: file.as_ref(),
             ..ApprovalCall::new(self.tool, &input, &id, 1)

@@ -49,7 +49,7 @@ fn the_tools_that_are_offered_by_default_are_known() {
 
 #[test]
 fn the_tool_specs_are_sorted_shared_and_all_enabled() {
-    let mut registry = Registry::new();
+    let mut registry = Registry::default();
     for name in ["zebra", "apple"] {
         registry.register(tool(name, schema())).unwrap();
     }
@@ -67,7 +67,7 @@ fn the_tool_specs_are_sorted_shared_and_all_enabled() {
 
 #[test]
 fn registering_a_name_again_keeps_the_old_one_for_open_calls() {
-    let mut registry = Registry::new();
+    let mut registry = Registry::default();
     assert!(matches!(registry.register(tool("a", schema())), Ok(None)));
     let in_flight = Arc::clone(registry.get("a").unwrap());
     let Ok(Some(old)) = registry.register(tool("a", schema())) else { panic!() };
@@ -76,14 +76,14 @@ fn registering_a_name_again_keeps_the_old_one_for_open_calls() {
 
 #[test]
 fn a_call_of_an_unknown_tool_learns_which_there_are() {
-    let mut registry = Registry::new();
+    let mut registry = Registry::default();
     registry.register(tool("read", schema())).unwrap();
     assert_eq!(
         registry.unknown("raed", None).to_string(),
         "There is no tool `raed`. Did you mean `read`? The tools are: read."
     );
     assert_eq!(
-        Registry::new().unknown("x", None).to_string(),
+        Registry::default().unknown("x", None).to_string(),
         "There is no tool `x`. There are no tools in this conversation."
     );
 }
@@ -94,7 +94,7 @@ fn an_illegal_definition_is_rejected_with_field_and_fix() {
     let change = |change: &dyn Fn(&mut Definition)| {
         let mut definition = tool("mine", object());
         change(&mut definition);
-        Registry::new().register(definition).unwrap_err().to_string()
+        Registry::default().register(definition).unwrap_err().to_string()
     };
     let table = [
         (
@@ -138,13 +138,13 @@ fn an_illegal_definition_is_rejected_with_field_and_fix() {
 #[test]
 fn a_schema_that_is_none_is_refused() {
     let bad = json!({ "type": "object", "properties": { "a": { "type": "strnig" } } });
-    let message = Registry::new().register(tool("mine", bad)).unwrap_err().to_string();
+    let message = Registry::default().register(tool("mine", bad)).unwrap_err().to_string();
     assert!(
         message.starts_with("tool `mine`: `input_schema` is not a valid JSON Schema: at `/properties/a/type`"),
         "{message}"
     );
     let remote = json!({ "type": "object", "properties": { "a": { "$ref": "https://example.com/s.json" } } });
-    assert!(Registry::new().register(tool("mine", remote)).is_err());
+    assert!(Registry::default().register(tool("mine", remote)).is_err());
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn strict_mode_wants_every_property_required_and_no_others() {
     let strict = |schema: Value| {
         let mut definition = tool("mine", schema);
         definition.strict = true;
-        Registry::new().register(definition).map(drop).map_err(|error| error.problem)
+        Registry::default().register(definition).map(drop).map_err(|error| error.problem)
     };
     let missing =
         json!({ "type": "object", "properties": { "a": { "type": "string" } }, "additionalProperties": false });

@@ -9,6 +9,8 @@ use flemma_tools::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::workshop::BUILTINS;
+
 fn human(schema: Option<Value>) -> Definition {
     let input = json!({ "type": "object", "properties": {} });
     let mut tool = Definition::new("sign_off", "Have the user sign something off.", input, Executor::Human);
@@ -22,7 +24,7 @@ fn form(schema: Value) -> Form {
 }
 
 fn ask(input: Value) -> Form {
-    Form::of(Registry::with_builtins().get("ask_user").unwrap(), &input)
+    Form::of(BUILTINS.get("ask_user").unwrap(), &input)
 }
 
 fn typed(text: &str) -> Given {

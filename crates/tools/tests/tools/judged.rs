@@ -11,10 +11,10 @@ use std::{
     thread,
 };
 
-use flemma_tools::{FileClass, Judged, Linked, Outcome, Owner, PathKind, Registry, named_paths, paths::real};
+use flemma_tools::{FileClass, Judged, Linked, Outcome, Owner, PathKind, named_paths, paths::real};
 use serde_json::{Value, json};
 
-use crate::workshop::Workshop;
+use crate::workshop::{BUILTINS, Workshop};
 
 const SECRET: &str = "the secret word\n";
 const PLAIN: &str = "the plain word\n";
@@ -33,8 +33,7 @@ fn workshop() -> Workshop {
 
 /// What a policy judges now of a call with this input.
 fn judge(shop: &Workshop, tool: &str, input: &Value) -> Judged {
-    let registry = Registry::with_builtins();
-    let definition = registry.get(tool).unwrap();
+    let definition = BUILTINS.get(tool).unwrap();
     let folder = match definition.path_kind {
         PathKind::File => shop.context.cwd.clone(),
         PathKind::Page | PathKind::PageFolder => shop.context.notes_root.clone(),

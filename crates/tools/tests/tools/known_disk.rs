@@ -2,9 +2,12 @@
 //! missing.
 
 use std::{
+    cell::RefCell,
+    collections::BTreeMap,
     fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
+    slice,
     sync::Arc,
 };
 
@@ -74,6 +77,18 @@ fn project(links: &[bool]) -> TempDir {
     root
 }
 
+thread_local! {
+    /// Such projects for cases that only look at them, by their links.
+    static UNCHANGED: RefCell<BTreeMap<Vec<bool>, TempDir>> = RefCell::default();
+}
+
+fn unchanged(links: &[bool]) -> PathBuf {
+    UNCHANGED.with_borrow_mut(|all| {
+        let root = all.entry(links.to_vec()).or_insert_with(|| project(links));
+        root.path().canonicalize().unwrap().join("project")
+    })
+}
+
 /// What is judged: a call of a tool with a path, or a command.
 #[derive(Clone, Debug)]
 struct Judged {
@@ -104,7 +119,8 @@ impl Judged {
         let policy = Policy::new(&entries, &[], &Presets::builtin());
         let path = folder.join(self.path);
         let command = format!("cd {} && cargo build", folder.display());
-        let subject = if self.tool == "bash" { Subject::Command(&command) } else { Subject::Path(&path) };
+        let subject =
+            if self.tool == "bash" { Subject::Command(&command) } else { Subject::Paths(slice::from_ref(&path)) };
         let id = CallId::from("call");
         let call = ApprovalCall {
             subject,
@@ -145,14 +161,17 @@ fn freedom(decision: Option<Decision>) -> u8 {
 proptest! {
     #[test]
     fn facts_judge_as_the_disk_does(judged in Judged::any(), links in vec(any::<bool>(), 4)) {
-        let root = project(&links);
-        let folder = root.path().canonicalize().unwrap().join("project");
-        let expected = judged.judge(&folder, &Disk::itself());
+        let folder = unchanged(&links);
+        let expected = judged.judge(&folder, &Disk::default());
         let facts = recorded(&judged, &folder);
-        // Nothing is looked up any more.
-        drop(root);
+        // Nothing is looked up any more: it is not there.
+        let root = folder.parent().unwrap();
+        let elsewhere = root.with_extension("elsewhere");
+        fs::rename(root, &elsewhere).unwrap();
         let disk = Disk::known(facts);
-        prop_assert_eq!(judged.judge(&folder, &disk), expected);
+        let found = judged.judge(&folder, &disk);
+        fs::rename(&elsewhere, root).unwrap();
+        prop_assert_eq!(found, expected);
         prop_assert_eq!(disk.lacks(), None);
         prop_assert!(!disk.has_unasked());
     }
@@ -163,9 +182,8 @@ proptest! {
         links in vec(any::<bool>(), 4),
         missing in vec(0..3_u8, 64),
     ) {
-        let root = project(&links);
-        let folder = root.path().canonicalize().unwrap().join("project");
-        let (decision, is_permitted, is_covered) = judged.judge(&folder, &Disk::itself());
+        let folder = unchanged(&links);
+        let (decision, is_permitted, is_covered) = judged.judge(&folder, &Disk::default());
         let facts = recorded(&judged, &folder).into_iter().zip(missing).filter_map(|((lookup, answer), missing)| {
             match missing {
                 0 => None,
@@ -208,7 +226,7 @@ fn a_silent_disk_approves_nothing_and_denies_nothing() {
     let root = project(&[true; 4]);
     let folder: PathBuf = root.path().join("project");
     let judged = Judged { tool: "write", path: "src/a", entries: vec!["$default", "write(src/*)"], allowed: None };
-    assert_eq!(judged.judge(&folder, &Disk::itself()).0, Some(Decision::Approve));
+    assert_eq!(judged.judge(&folder, &Disk::default()).0, Some(Decision::Approve));
     // Only what permits something is missing, so that the user can be asked in the usual way.
     let disk = Disk::known(Facts::new());
     assert_eq!(judged.judge(&folder, &disk).0, None);

@@ -487,7 +487,7 @@ fn rules_see_the_file_of_a_page() {
         let (target, reading) = (Target::of(definition, &input, &root), Target::of_reading(definition, &input, &root));
         let list: Vec<String> = list.iter().map(|&entry| entry.to_owned()).collect();
         let policy = Policy::new(&list, &[], &Presets::builtin());
-        let mut chain = Chain::new();
+        let mut chain = Chain::default();
         chain.register(approval::config(policy.clone()));
         chain.register(approval::declared(policy, std::rc::Rc::new(|_, _| Ok(None))));
         let id = CallId("1".into());

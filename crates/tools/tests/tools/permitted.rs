@@ -16,7 +16,7 @@ use flemma_config::Config;
 use flemma_tools::{Access, AgentBase, Agents, Executor, Permitted, Runner};
 use serde_json::{Value, json};
 
-use crate::workshop::Workshop;
+use crate::workshop::{BUILTINS, Workshop};
 
 use Access::{Read, Write};
 
@@ -64,9 +64,8 @@ fn journal() -> Value {
 }
 
 /// The whole input of a call: parameters that are not given are null.
-fn input(tool: &str, given: Value) -> Value {
-    let registry = flemma_tools::Registry::with_builtins();
-    let schema = registry.get(tool).unwrap().input_schema.clone();
+pub fn input(tool: &str, given: Value) -> Value {
+    let schema = BUILTINS.get(tool).unwrap().input_schema.clone();
     let mut all = serde_json::Map::new();
     for name in schema["properties"].as_object().unwrap().keys() {
         all.insert(name.clone(), given.get(name).cloned().unwrap_or_default());
@@ -417,8 +416,7 @@ fn renaming_leaves_links_alone_where_nothing_may_be_written() {
 
 /// The contents that a call would replace and write, as text; `None` if it proposes nothing.
 fn proposed(workshop: &Workshop, tool: &str, given: Value) -> Option<String> {
-    let registry = flemma_tools::Registry::with_builtins();
-    let Executor::Server(Runner::Native(native)) = registry.get(tool).unwrap().executor.clone() else {
+    let Executor::Server(Runner::Native(native)) = BUILTINS.get(tool).unwrap().executor.clone() else {
         panic!("{tool} is not native")
     };
     let proposal = native.propose(&input(tool, given), &workshop.context)?.ok()?;

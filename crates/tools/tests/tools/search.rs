@@ -355,15 +355,18 @@ fn a_line_without_end_is_no_text() {
     assert_eq!(shop.ok("grep", grep("needle")), format!("a.txt:1:needle\n\n{note}"));
 }
 
+/// Puts files of one long line each. They are one file under many names, which is as much to search and less to write.
+fn put_long_lines(shop: &Workshop, count: usize) {
+    let first = shop.put("c/000", "x".repeat(1 << 20));
+    (1..count).for_each(|file| fs::hard_link(&first, shop.path(&format!("c/{file:03}"))).unwrap());
+}
+
 #[test]
 fn a_search_ends_when_its_time_is_over_and_keeps_what_it_found() {
     let mut shop = Workshop::new();
     shop.put("a.txt", "needle\n");
     shop.context.timeout = Duration::from_secs(2);
-    let many: String = "x".repeat(1 << 20);
-    for file in 0..400 {
-        shop.put(&format!("c/{file:03}"), &many);
-    }
+    put_long_lines(&shop, 400);
     // A pattern that has to look at every place of a long line.
     let started = Instant::now();
     let text = shop.err("grep", with(grep("needle|(?:x?){60}y"), json!({ "limit": 10 })));
@@ -375,9 +378,7 @@ fn a_search_ends_when_its_time_is_over_and_keeps_what_it_found() {
 #[test]
 fn a_search_can_be_cancelled() {
     let shop = project();
-    for file in 0..200 {
-        shop.put(&format!("c/{file:03}"), "x".repeat(1 << 20));
-    }
+    put_long_lines(&shop, 200);
     let cancel = shop.context.cancel.clone();
     let started = Instant::now();
     let canceller = std::thread::spawn(move || {

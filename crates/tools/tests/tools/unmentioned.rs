@@ -7,11 +7,11 @@ use std::{
     sync::Arc,
 };
 
-use flemma_tools::{Policy, Presets, Registry, rules::PathBase};
+use flemma_tools::{Policy, Presets, rules::PathBase};
 use serde_json::{Value, json};
 
-use super::permitted::agent;
-use crate::workshop::Workshop;
+use super::permitted::{agent, input};
+use crate::workshop::{BUILTINS, Workshop};
 
 /// Who says that `Private` is nobody's business.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,17 +43,6 @@ fn deny(workshop: &mut Workshop, entry: &str) {
     let base = PathBase { folder: workshop.context.cwd.clone(), ..PathBase::default() };
     let rules = Policy::new(&[entry.to_owned()], &[], &Presets::builtin());
     workshop.context.denied = Arc::new(Policy::denied([&rules], &base));
-}
-
-/// The whole input of a call: parameters that are not given are null.
-fn input(tool: &str, given: &Value) -> Value {
-    let registry = Registry::with_builtins();
-    let schema = registry.get(tool).unwrap().input_schema.clone();
-    let names = schema["properties"].as_object().unwrap().keys();
-    names
-        .map(|name| (name.clone(), given.get(name).cloned().unwrap_or_default()))
-        .collect::<serde_json::Map<_, _>>()
-        .into()
 }
 
 /// The calls that name a file or a page.
@@ -99,6 +88,8 @@ const THINGS: [(&str, Put); 7] = [
 fn what_may_not_be_used_gives_the_same_error_whatever_it_is() {
     for border in [Border::Agent, Border::Denial, Border::Notes] {
         for (tool, given) in calls(border) {
+            let workshop = workshop(border);
+            let is_page = BUILTINS.get(tool).unwrap().input_schema["properties"].get("page").is_some();
             for place in [
                 "Private/thing.md",
                 "Journal/door/thing.md",
@@ -109,15 +100,14 @@ fn what_may_not_be_used_gives_the_same_error_whatever_it_is() {
                     continue;
                 }
                 let mut texts = THINGS.iter().map(|(what, put)| {
-                    let workshop = workshop(border);
+                    fs::remove_dir_all(workshop.path("Private")).unwrap();
+                    workshop.put("Private/diary.md", "SECRET\n");
                     put(&workshop.path("Private/thing.md"));
                     let mut given = given.clone();
-                    let is_page =
-                        Registry::with_builtins().get(tool).unwrap().input_schema["properties"].get("page").is_some();
                     let name = if border == Border::Notes { place.strip_prefix("Journal/").unwrap() } else { place };
                     let name = if is_page { name.strip_suffix(".md").unwrap() } else { name };
                     given[if is_page { "page" } else { "path" }] = name.into();
-                    let text = workshop.err(tool, input(tool, &given));
+                    let text = workshop.err(tool, input(tool, given));
                     assert!(!text.contains("does not match its schema"), "{text}");
                     (*what, text)
                 });
@@ -142,7 +132,7 @@ fn similar_names_are_judged_by_where_they_lead() {
         {
             let mut given = more;
             given["path"] = name.into();
-            let text = workshop.err(tool, input(tool, &given));
+            let text = workshop.err(tool, input(tool, given));
             assert!(text.contains("does not exist") && !text.contains("id.key`"), "{tool} {name}: {text}");
         }
     }
@@ -155,7 +145,7 @@ fn a_link_says_where_it_leads_only_where_that_may_be_known() {
         let path: PathBuf = workshop.path("Journal/link.md");
         let _ = fs::remove_file(&path);
         symlink(target, path).unwrap();
-        workshop.err("read", input("read", &json!({ "path": "Journal/link.md" })))
+        workshop.err("read", input("read", json!({ "path": "Journal/link.md" })))
     };
     assert_eq!(link("gone.md"), "Journal/link.md is a link to gone.md, which does not exist.");
     let denied = link("../Private/gone.md");

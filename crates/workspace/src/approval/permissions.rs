@@ -64,7 +64,7 @@ impl Permissions {
     pub(crate) fn agents_at(&self, file: &Effective, place: &Place) -> Agents {
         let config = self.shared.config();
         // Not the file's own folder of notes: it would choose what the paths mean.
-        let base = AgentBase { notes: notes::root(&config, place), folder: place.folder(), disk: Disk::itself() };
+        let base = AgentBase { notes: notes::root(&config, place), folder: place.folder(), disk: Disk::default() };
         match agents(&config, file) {
             Ok(agents) => {
                 let all = agents.into_iter().map(|(name, options)| (name.to_owned(), options.clone())).collect();

@@ -13,7 +13,7 @@ use flemma_tools::{
     Access, Agents, Definition, Disk, Judged, MeantPath, Owner, PathKind, PathName, PathParams, Permitted, Policy,
     approval::ApprovalCall,
     named_paths, paths,
-    rules::{DeniedPaths, PathBase, ReadTarget, Subject, Target},
+    rules::{DeniedPaths, PathBase, ReadTarget, Target},
 };
 
 /// The questions about one call, and what rules may ask about it. Making them does not read the disk.
@@ -183,12 +183,7 @@ impl PathQuestions {
     /// Whether the call may write over a file that the user denies reading. Its result does not show what was there, so the user has
     /// to look at it first, unless they want to be asked about nothing.
     pub(crate) fn overwrites_unread(&self, disk: &Disk) -> bool {
-        let paths = match self.target.subject() {
-            _ if !self.guards_unread => return false,
-            Subject::Path(path) => vec![path.to_owned()],
-            Subject::Paths(paths) => paths.to_vec(),
-            Subject::Command(_) | Subject::Other => return false,
-        };
+        let Some(Target::Paths(paths)) = self.guards_unread.then_some(&self.target) else { return false };
         let denied = self.denied(disk);
         paths.iter().any(|path| denied.covers_existing(path))
     }

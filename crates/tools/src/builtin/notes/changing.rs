@@ -31,7 +31,7 @@ pub(super) fn create(input: &Value, context: &Context) -> Result<Proposal, Model
     if !new.is_empty() && !new.ends_with('\n') {
         new.push('\n');
     }
-    ModelError::when(space.is_taken(&page)?, format!("There is already a page `{page}`. Change it with update_note."))?;
+    ensure!(!space.is_taken(&page)?, "There is already a page `{page}`. Change it with update_note.");
     let lines = things(count_lines(new.as_bytes()), "line");
     let summary = format!("Created `{page}`: {} bytes, {lines}.", new.len());
     let change = change(&space, &page, None, new.into_bytes(), None)?;
@@ -46,11 +46,9 @@ pub(super) fn update(input: &Value, context: &Context) -> Result<Proposal, Model
         None | Some("replace") => (Mode::Replace, "Replaced the text of"),
         Some("append") => (Mode::Append, "Appended to"),
         Some("prepend") => (Mode::Prepend, "Prepended to"),
-        Some(other) => {
-            return Err(ModelError::new(format!("`mode` must be replace, append or prepend, not \"{other}\".")));
-        }
+        Some(other) => bail!("`mode` must be replace, append or prepend, not \"{other}\"."),
     };
-    ModelError::when(text.is_empty() && mode != Mode::Replace, "`content` is empty: there is nothing to add.")?;
+    ensure!(!text.is_empty() || mode == Mode::Replace, "`content` is empty: there is nothing to add.");
     let section = section(input)?;
     let old = space.read(&page)?;
     let Some((heading, occurrence)) = section else {
@@ -60,10 +58,10 @@ pub(super) fn update(input: &Value, context: &Context) -> Result<Proposal, Model
     let outline = Outline::new(&old);
     let found = sections::find(&outline, heading, occurrence)?;
     if found.of > 1 && occurrence.is_none() {
-        return Err(ModelError::new(format!(
+        bail!(
             "`{page}` has {} sections \"{heading}\". Nothing was changed. Choose one with `occurrence`, from 1.",
             found.of
-        )));
+        );
     }
     let new = sections::update_section(&old, found.section, text, mode);
     let summary = format!("{done} the section \"{}\" of `{page}`.", found.section.title);
@@ -120,13 +118,13 @@ fn keys(input: &Value) -> Result<Update, ModelError> {
     let mut set = match parsed(input.get("set")) {
         Value::Null => Map::new(),
         Value::Object(set) => set,
-        other => return Err(ModelError::new(format!("`set` must be an object of keys and values, not {other}."))),
+        other => bail!("`set` must be an object of keys and values, not {other}."),
     };
     let delete = match parsed(input.get("delete")) {
         Value::Null => Vec::new(),
         Value::String(key) => vec![key],
         Value::Array(keys) => keys.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-        other => return Err(ModelError::new(format!("`delete` must be a list of keys, not {other}."))),
+        other => bail!("`delete` must be a list of keys, not {other}."),
     };
     let beside = input.as_object().into_iter().flatten();
     let mut beside: Map<String, Value> = beside
@@ -141,7 +139,7 @@ fn keys(input: &Value) -> Result<Update, ModelError> {
     }
     set.extend(beside);
     if let Some(key) = set.keys().chain(&delete).find(|key| key.is_empty() || key.contains(['\n', '\r', '\0'])) {
-        return Err(ModelError::new(format!("`{}` cannot be a key of the frontmatter.", key.escape_debug())));
+        bail!("`{}` cannot be a key of the frontmatter.", key.escape_debug());
     }
     Ok(Update { set, delete })
 }
@@ -187,7 +185,7 @@ fn change_of_one(
     new: Vec<u8>,
     summary: String,
 ) -> Result<Proposal, ModelError> {
-    ModelError::when(old == new, format!("This would not change `{page}`: it has this content already."))?;
+    ensure!(old != new, "This would not change `{page}`: it has this content already.");
     let diff = written::diff(&old, &new);
     Ok(Proposal { files: vec![change(space, page, Some(old), new, None)?], summary, diff })
 }

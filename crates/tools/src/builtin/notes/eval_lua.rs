@@ -80,7 +80,7 @@ impl NativeTool for EvalLua {
 async fn slot(context: &Context) -> Result<SemaphorePermit<'static>, ModelError> {
     tokio::select! {
         slot = SLOTS.acquire() => slot.map_err(|error| ModelError::new(format!("{error}."))),
-        () = context.cancel.cancelled() => Err(ModelError::new("Cancelled by the user.")),
+        () = context.cancel.cancelled() => bail!("Cancelled by the user."),
     }
 }
 
@@ -93,7 +93,7 @@ pub(super) fn evaluate(code: &str, names: &Map<String, Value>, context: &Context
     let slot = threads.block_on(slot(context))?;
     let evaluated = run(code, Some(names), USUAL_TIMEOUT, context);
     drop(slot);
-    let values = evaluated?.values.map_err(in_words)?;
+    let values = evaluated?.values().map_err(in_words)?;
     Ok(values.into_iter().next().unwrap_or_default())
 }
 
@@ -108,9 +108,7 @@ fn run(
     context: &Context,
 ) -> Result<Evaluated, ModelError> {
     let lua = context.lua.as_ref().ok_or_else(|| ModelError::new("there is no Lua here: it needs the editor."))?;
-    if code.len() > MAX_SOURCE {
-        return Err(ModelError::new(format!("the program is too long: it may have {MAX_SOURCE} bytes.")));
-    }
+    ensure!(code.len() <= MAX_SOURCE, "the program is too long: it may have {MAX_SOURCE} bytes.");
     let deadline = Deadline::new(context).at_most(limit);
     let ask = |what: &str, page: &str| {
         let mut space = Space::open(context)?;
@@ -119,7 +117,7 @@ fn run(
     };
     let request = json!({ "source": code, "strict": names.is_some(), "names": names.unwrap_or(&Map::new()) });
     let evaluated = lua.evaluate(&request, &|| deadline.stopped().is_some(), &ask);
-    evaluated.ok_or_else(|| match context.cancel.is_cancelled() {
+    evaluated.map_err(in_words)?.ok_or_else(|| match context.cancel.is_cancelled() {
         true => ModelError::new("Cancelled by the user."),
         false => ModelError::new(format!(
             "The program ran for more than {} and was stopped. Let it do less.",
@@ -150,7 +148,9 @@ fn answer(space: &Space<'_>, what: &str, page: &str) -> Result<Value, ModelError
 /// # Errors
 /// If the program cannot be run, or takes too long.
 fn outcome(code: &str, limit: Duration, context: &Context) -> Result<Outcome, ModelError> {
-    let Evaluated { values, printed, is_cut, is_printed_cut } = run(code, None, limit, context)?;
+    let evaluated = run(code, None, limit, context)?;
+    let values = evaluated.values();
+    let Evaluated { printed, is_cut, is_printed_cut, .. } = evaluated;
     let where_cut = format!("cut in line {}, after {MAX_PRINTED} bytes", printed.lines().count());
     let mut values = match values {
         Ok(values) => values,

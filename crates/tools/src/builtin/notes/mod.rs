@@ -79,7 +79,7 @@ fn page(input: &Value, property: &str) -> Result<PageName, ModelError> {
 /// A count from 1 that may be null.
 fn occurrence(input: &Value) -> Result<Option<usize>, ModelError> {
     match count(input, "occurrence")? {
-        Some(0) => Err(ModelError::new("`occurrence` must be at least 1.")),
+        Some(0) => bail!("`occurrence` must be at least 1."),
         found => Ok(found.map(|found| usize::try_from(found).unwrap_or(usize::MAX))),
     }
 }
@@ -87,9 +87,7 @@ fn occurrence(input: &Value) -> Result<Option<usize>, ModelError> {
 /// The section that a call names, and which of those with this heading; `None` for the whole page.
 fn section(input: &Value) -> Result<Option<(&str, Option<usize>)>, ModelError> {
     match (optional_text(input, "section"), occurrence(input)?) {
-        (None, Some(_)) => {
-            Err(ModelError::new("`occurrence` only goes with `section`: give the heading of the section."))
-        }
+        (None, Some(_)) => bail!("`occurrence` only goes with `section`: give the heading of the section."),
         (heading, occurrence) => Ok(heading.map(|heading| (heading, occurrence))),
     }
 }

@@ -64,17 +64,17 @@ fn already_renamed(
 pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
     let (page, new_page) = (page_in(input, "page")?, page_in(input, "new_page")?);
     new_page.check_new()?;
-    ModelError::when(page == new_page, format!("`{page}` has this name already."))?;
+    ensure!(page != new_page, "`{page}` has this name already.");
     let mut earlier = EarlierRun::of_move(space, &page)?;
     if earlier.has_removed(space, &page)? && space.is_taken(&new_page)? {
         return Err(already_renamed(space, &earlier, &page, &new_page)?);
     }
     let old = space.read(&page)?;
-    ModelError::when(space.is_link(&page), format!("`{page}` is a symbolic link, which cannot be renamed here."))?;
+    ensure!(!space.is_link(&page), "`{page}` is a symbolic link, which cannot be renamed here.");
     let is_taken = space.is_taken(&new_page)?;
     // Where a file cannot be moved, it is copied first, and an earlier run may have ended then.
     let is_copied = is_taken && earlier.has_left(space, &new_page, &old)?;
-    ModelError::when(is_taken && !is_copied, format!("There is already a page `{new_page}`. Nothing was changed."))?;
+    ensure!(!is_taken || is_copied, "There is already a page `{new_page}`. Nothing was changed.");
     let mut listed = space.list("")?;
     listed.pages.retain(|other| *other != new_page);
     let renaming = Renaming::new(&listed.pages, &page, &new_page);

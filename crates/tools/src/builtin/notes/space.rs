@@ -60,15 +60,14 @@ impl<'a> Space<'a> {
         let written = &context.notes_root;
         let root = paths::real(written);
         if !root.is_dir() {
-            return Err(ModelError::new(format!(
+            bail!(
                 "The folder of notes, {}, does not exist. The user sets it with `tools.notes.root`.",
                 written.display()
-            )));
+            );
         }
         // An agent may permit only a part of it: each page is judged.
-        if [written, &root].iter().any(|path| context.denied.contains(path)) {
-            return Err(ModelError::new("The user's policy denies reading the folder of notes."));
-        }
+        let is_denied = [written, &root].iter().any(|path| context.denied.contains(path));
+        ensure!(!is_denied, "The user's policy denies reading the folder of notes.");
         let guard = Guard::new(context, Bounds::Below(root.clone()));
         Ok(Self { context, deadline: Deadline::new(context), root, guard })
     }
@@ -101,11 +100,7 @@ impl<'a> Space<'a> {
         // The parts of a folder's name are those of a page.
         let folder = PageName::parse(&format!("{name}/x"))?;
         let path = self.below(Path::new(folder.folder()), name)?;
-        if !path.is_dir() {
-            return Err(ModelError::new(format!(
-                "There is no folder `{name}` in the notes. List them with list_pages."
-            )));
-        }
+        ensure!(path.is_dir(), "There is no folder `{name}` in the notes. List them with list_pages.");
         Ok(path)
     }
 
@@ -174,7 +169,7 @@ impl<'a> Space<'a> {
         let (mut file, metadata) = self.guard.open_regular(&path, page.as_str())?;
         if metadata.len() > MAX_PAGE {
             let size = format_size(metadata.len());
-            return Err(ModelError::new(format!("{page} ({size}) is too large: pages may have up to 16 MB.")));
+            bail!("{page} ({size}) is too large: pages may have up to 16 MB.");
         }
         let mut content = Vec::new();
         file.read_to_end(&mut content).map_err(|error| self.guard.problem(&path, page.as_str(), &error))?;
@@ -248,8 +243,8 @@ impl<'a> Space<'a> {
     pub(super) fn go_on(&self) -> Result<(), ModelError> {
         match self.deadline.stopped() {
             None => Ok(()),
-            Some(_) if self.context.cancel.is_cancelled() => Err(ModelError::new("Cancelled by the user.")),
-            Some(_) => Err(ModelError::new("The notes could not be read in time.")),
+            Some(_) if self.context.cancel.is_cancelled() => bail!("Cancelled by the user."),
+            Some(_) => bail!("The notes could not be read in time."),
         }
     }
 }
@@ -264,7 +259,7 @@ pub fn page_file(root: &Path, page: &str) -> Result<PathBuf, ModelError> {
     let path = root.join(page.file());
     match paths::real(&path).starts_with(&root) {
         true => Ok(path),
-        false => Err(ModelError::new(format!("`{page}` leads out of the folder of notes."))),
+        false => bail!("`{page}` leads out of the folder of notes."),
     }
 }
 

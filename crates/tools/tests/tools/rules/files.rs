@@ -39,13 +39,8 @@ fn check(entries: &[&str], rows: &[(&str, Option<Decision>)]) {
     let (_dir, path_base) = project();
     let rules = rules(entries);
     for (path, expected) in rows {
-        let path = path_base.folder.join(path);
-        assert_eq!(
-            decide(&rules, "read", &Subject::Path(&path), &path_base),
-            *expected,
-            "{entries:?} {}",
-            path.display()
-        );
+        let named = [path_base.folder.join(path)];
+        assert_eq!(decide(&rules, "read", &Subject::Paths(&named), &path_base), *expected, "{entries:?} {path}");
     }
 }
 
@@ -100,8 +95,8 @@ fn a_pattern_may_stand_on_the_home_folder_or_the_root() {
     let (_dir, mut path_base) = project();
     path_base.home = None;
     let path = Path::new("/a");
-    assert_eq!(decide(&rules(&["read(~/**)"]), "read", &Subject::Path(path), &path_base), None);
-    assert_eq!(decide(&rules(&["read", "!read(~/**)"]), "read", &Subject::Path(path), &path_base), ASK);
+    assert_eq!(decide(&rules(&["read(~/**)"]), "read", &Subject::Paths(&[path.to_owned()]), &path_base), None);
+    assert_eq!(decide(&rules(&["read", "!read(~/**)"]), "read", &Subject::Paths(&[path.to_owned()]), &path_base), ASK);
 }
 
 #[test]

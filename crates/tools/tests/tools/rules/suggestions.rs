@@ -79,11 +79,10 @@ fn a_path_is_suggested_from_the_ground_on_and_literally() {
         ("/nowhere/project/ a", Some("read(./ a)")),
     ];
     for (path, entry) in rows {
-        let subject = Subject::Path(path.as_ref());
-        let entries = suggest("read", &subject, &path_base());
+        let entries = suggest("read", &Subject::Paths(&[path.into()]), &path_base());
         assert_eq!(entries, entry.map(|entry| vec![entry.to_owned()]), "{path}");
         let rules: Vec<Rule> = entries.iter().flatten().map(|entry| Rule::parse(entry).unwrap()).collect();
-        let other = Subject::Path("/nowhere/project/other".as_ref());
-        assert_eq!(decide(&rules, "read", &other, &path_base()), None);
+        let other = ["/nowhere/project/other".into()];
+        assert_eq!(decide(&rules, "read", &Subject::Paths(&other), &path_base()), None);
     }
 }

@@ -18,7 +18,9 @@ use std::{
     os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    time::{Duration, Instant},
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
 };
 
 use flemma_process::{Grammar, Shell};
@@ -184,29 +186,31 @@ impl Stage {
             .unwrap();
         // What runs in the background has the pipe too: it has ended when nobody can write to it any more.
         let mut output = child.stdout.take().unwrap();
-        let reader = std::thread::spawn(move || io::copy(&mut output, &mut io::sink()));
-        let end = Instant::now() + Duration::from_secs(30);
-        while child.try_wait().unwrap().is_none() {
-            if Instant::now() > end {
+        let (tell, ended) = mpsc::channel();
+        thread::spawn(move || tell.send(io::copy(&mut output, &mut io::sink())));
+        match ended.recv_timeout(Duration::from_secs(30)) {
+            Ok(read) => drop(read.unwrap()),
+            Err(_) => {
                 child.kill().unwrap();
                 panic!("it does not end: {text:?}");
             }
-            std::thread::sleep(Duration::from_millis(1));
         }
-        reader.join().unwrap().unwrap();
+        child.wait().unwrap();
         let written: BTreeSet<_> = fs::read_dir(&work).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(written, ["a", "sub"].into_iter().map(Into::into).collect(), "{text:?} made files");
         fs::read_to_string(&record).unwrap().lines().map(Call::read).collect()
     }
 
+    /// A command as it runs here, if it is approved and nothing real can run.
+    fn approved(&self, rules: &[Rule], text: &str) -> Option<String> {
+        let is_harmless = !text.replace("/dev/null", "").contains('/') && !text.contains("cd -");
+        let text = text.replace(HERE, self.here().to_str().unwrap());
+        (is_harmless && self.approves(rules, &text)).then_some(text)
+    }
+
     /// Runs a command if it is approved, and says whether it was.
     fn check(&self, rules: &[Rule], text: &str) -> bool {
-        let here = self.here();
-        let is_harmless = !text.replace("/dev/null", "").contains('/') && !text.contains("cd -");
-        let text = &text.replace(HERE, here.to_str().unwrap());
-        if !is_harmless || !self.approves(rules, text) {
-            return false;
-        }
+        let (here, Some(text)) = (self.here(), &self.approved(rules, text)) else { return false };
         // What is suggested has no wildcard, so that what ran must be what was read, to the letter.
         let exact = suggest("bash", &Subject::Command(text), &self.path_base()).map(|entries| {
             let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
@@ -248,27 +252,41 @@ impl Stage {
     }
 }
 
+/// How many stages run commands at the same time: most of the time goes by until a shell or a program has started.
+const STAGES: usize = 4;
+
+/// Runs those of the commands that their rules approve. Gives how many these are, and how many of them ran in all shells.
+fn check_all(commands: &[(Arc<[Rule]>, String)]) -> (usize, usize) {
+    let check = |commands: &[(Arc<[Rule]>, String)]| {
+        let stage = Stage::new();
+        let ran = commands.iter().filter(|(rules, text)| stage.check(rules, text)).count();
+        (ran, stage.compared.get())
+    };
+    thread::scope(|scope| {
+        let parts = commands.chunks(commands.len().div_ceil(STAGES));
+        let stages: Vec<_> = parts.map(|part| scope.spawn(move || check(part))).collect();
+        let done = stages.into_iter().map(|stage| stage.join().unwrap());
+        done.fold((0, 0), |(ran, compared), (more, more_compared)| (ran + more, compared + more_compared))
+    })
+}
+
 #[test]
 fn bash_runs_of_the_tables_only_what_is_approved() {
-    let stage = Stage::new();
     let tables = APPROVED.iter().copied().chain(ATTACKS.iter().map(|(_, entries, commands)| (*entries, *commands)));
-    let mut run = 0;
-    for (entries, commands) in tables {
-        // A tool that is approved as a whole may do anything, and does.
-        if entries.iter().any(|entry| ["bash", "bash(*)"].contains(entry)) {
-            continue;
-        }
-        let rules = rules(entries);
-        run += commands.iter().filter(|text| stage.check(&rules, text)).count();
-    }
-    assert!(run > 60, "only {run} ran");
-    assert!(stage.compared.get() > 15, "only {} ran in all shells", stage.compared.get());
+    // A tool that is approved as a whole may do anything, and does.
+    let tables = tables.filter(|(entries, _)| !entries.iter().any(|entry| ["bash", "bash(*)"].contains(entry)));
+    let commands = tables.flat_map(|(entries, commands)| {
+        let rules: Arc<[Rule]> = rules(entries).into();
+        commands.iter().map(move |text| (Arc::clone(&rules), (*text).to_owned()))
+    });
+    let (ran, compared) = check_all(&commands.collect::<Vec<_>>());
+    assert!(ran > 60, "only {ran} ran");
+    assert!(compared > 15, "only {compared} ran in all shells");
 }
 
 #[test]
 fn bash_runs_of_random_commands_only_what_is_approved() {
-    let stage = Stage::new();
-    let rules = rules(GENEROUS);
+    let rules: Arc<[Rule]> = rules(GENEROUS).into();
     #[rustfmt::skip]
     let token = prop::sample::select(vec![
         "ls", "git status", "cat", "echo", "rm x", "wc", "x", "\\", "'", "\"", "#", "\n", ";", "&", "|", "&&", "||",
@@ -281,15 +299,18 @@ fn bash_runs_of_random_commands_only_what_is_approved() {
     ]);
     let commands = prop::collection::vec(token, 1..12).prop_map(|tokens| tokens.concat());
     let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
-    let mut ran = BTreeSet::new();
+    let stage = Stage::new();
+    let mut approved = BTreeSet::new();
     for _ in 0..40_000 {
         let text = commands.new_tree(&mut runner).unwrap().current();
-        if ran.len() < 250 && !ran.contains(&text) && stage.check(&rules, &text) {
-            ran.insert(text);
+        if approved.len() < 250 && stage.approved(&rules, &text).is_some() {
+            approved.insert(text);
         }
     }
-    assert!(ran.len() > 50, "only {} ran", ran.len());
-    assert!(stage.compared.get() > 30, "only {} ran in all shells", stage.compared.get());
+    let commands: Vec<_> = approved.into_iter().map(|text| (Arc::clone(&rules), text)).collect();
+    let (ran, compared) = check_all(&commands);
+    assert!(ran > 50, "only {ran} ran");
+    assert!(compared > 30, "only {compared} ran in all shells");
 }
 
 /// Ways to set the variable `N`, before `RUN` or around it.
@@ -337,9 +358,8 @@ const EVERYTHING: &[&str] = &[
 
 #[test]
 fn bash_gives_what_is_approved_its_own_folder_and_environment() {
-    let stage = Stage::new();
     let entries: Vec<&str> = GENEROUS.iter().chain(EVERYTHING).copied().collect();
-    let rules = rules(&entries);
+    let rules: Arc<[Rule]> = rules(&entries).into();
     let names = [
         "KUBECONFIG",
         "RIPGREP_CONFIG_PATH",
@@ -352,16 +372,14 @@ fn bash_gives_what_is_approved_its_own_folder_and_environment() {
         "OPTIND",
     ];
     let runs = ["ls", "rg x", "kubectl get a", "cargo test", "git status", "make all", "npm test", "cat a"];
-    let (mut tried, mut ran) = (0, 0);
-    for run in runs {
-        let assigning = ASSIGNMENTS
-            .iter()
-            .flat_map(|text| names.iter().map(move |name| text.replace("RUN", run).replace('N', name)));
-        for text in assigning.chain(MOVES.iter().map(|text| text.replace("RUN", run))) {
-            tried += 1;
-            ran += usize::from(stage.check(&rules, &text));
-        }
-    }
+    let texts = runs.into_iter().flat_map(|run| {
+        let set = |text: &str, name: &str| text.replace("RUN", run).replace('N', name);
+        let assigning = ASSIGNMENTS.iter().flat_map(|text| names.map(|name| set(text, name)));
+        assigning.chain(MOVES.iter().map(|text| text.replace("RUN", run))).collect::<Vec<_>>()
+    });
+    let commands: Vec<_> = texts.map(|text| (Arc::clone(&rules), text)).collect();
+    let (ran, _) = check_all(&commands);
+    let tried = commands.len();
     assert!(tried > 4_000, "only {tried} were tried");
     assert!(ran > 100, "only {ran} of {tried} ran");
 }
