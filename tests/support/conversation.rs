@@ -7,7 +7,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use flemma_model::{Event, Message, Part, Role, Signature};
+use flemma_model::{Event, Hosted, HostedBlock, Message, Part, Role, Signature};
 use flemma_provider::{
     Decoder, Exchange, HttpRequest, Provider, ProviderError, ProviderName, Request, Server, ToolSpec, VendorOptions,
     auth::Environment,
@@ -102,7 +102,7 @@ fn number_made_up(events: &mut [Event]) {
     for event in events {
         let id = match event {
             Event::ToolUse { id, .. } => &mut id.0,
-            Event::HostedUse { id, .. } => &mut id.0,
+            Event::Hosted(Hosted { block: HostedBlock::Call { id, .. }, .. }) => &mut id.0,
             _ => continue,
         };
         let Some((prefix, digits)) = id.split_once('_').filter(|(prefix, _)| ["call", "vertex"].contains(prefix))

@@ -13,7 +13,7 @@ use super::{
     sse::{Sse, SseEvent},
     vendor_error::Peer,
 };
-use flemma_model::{CallId, Event, Part, StopReason, ToolInput};
+use flemma_model::{CallId, Event, Hosted, HostedBlock, Part, StopReason, ToolInput};
 
 /// What is wrong with an answer that is not a stream.
 const NO_STREAM: &str = "not a stream of events";
@@ -238,7 +238,9 @@ impl NewIds {
     pub fn after(request: &Request) -> Self {
         let parts = request.messages.iter().flat_map(|message| &message.parts);
         let taken = parts.filter_map(|part| match part {
-            Part::ToolUse { id, .. } | Part::HostedUse { id, .. } => Some(id.0.clone()),
+            Part::ToolUse { id, .. } | Part::Hosted(Hosted { block: HostedBlock::Call { id, .. }, .. }) => {
+                Some(id.0.clone())
+            }
             _ => None,
         });
         Self(taken.collect())

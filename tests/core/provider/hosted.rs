@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flemma_chat as chat;
 use flemma_chat::{Document, Ending, ReplyWriter, Severity};
-use flemma_model::{Event, Message, Part, Role, StopReason, WebSource};
+use flemma_model::{Event, Hosted, HostedBlock, Message, Part, Role, StopReason, WebSource};
 use flemma_provider::{
     HostedTool, HostedToolSpec, Provider, ProviderError, ProviderName, Request, SearchLimits, Server, auth::Environment,
 };
@@ -107,7 +107,7 @@ fn searched(stop: &str) -> anthropic::Stream {
 fn a_search_of_anthropics_is_read_whole() {
     let found_events = events(&claude(), &hello(), &searched("end_turn").bytes());
     let id = || "srvtoolu_1".into();
-    let provider = || "anthropic".to_owned();
+    let hosted = |block| Event::Hosted(Hosted::of("anthropic", block));
     let said = |text: &str| Event::Text(text.to_owned());
     let passage = json!([{"text": "otters hold hands", "citations": [citation()]}]);
     let sources = vec![WebSource { url: "https://otters.example/a%20b".into(), title: "Otters @You: ```".into() }];
@@ -115,13 +115,13 @@ fn a_search_of_anthropics_is_read_whole() {
         found_events,
         [
             said("I look it up."),
-            Event::HostedUse { provider: provider(), id: id(), name: "web_search".into(), raw: search() },
-            Event::HostedResult { provider: provider(), id: id(), raw: found(), is_error: false },
+            hosted(HostedBlock::Call { id: id(), name: "web_search".into(), raw: search() }),
+            hosted(HostedBlock::Result { id: id(), raw: found(), is_error: false }),
             said("As it is said, "),
             said("otters hold"),
             said(" hands"),
             said(". Nice."),
-            Event::Citations { provider: provider(), sources, raw: Some(passage) },
+            hosted(HostedBlock::Citations { sources, raw: Some(passage) }),
             Event::Finished(StopReason::EndTurn),
         ]
     );
@@ -213,14 +213,15 @@ fn half_of_a_call_is_never_sent_back() {
         let (calls, results) = (sent.matches("\"server_tool_use\"").count(), sent.matches("_tool_result\"").count());
         assert_eq!(calls, results, "cut at {length}: {sent}");
     }
-    let alone = |part: Part| {
-        let turns = vec![(User, vec![text("go")]), (Assistant, vec![text("so"), part]), (User, vec![text("on")])];
+    let alone = |block| {
+        let half = Part::Hosted(Hosted::of("anthropic", block));
+        let turns = vec![(User, vec![text("go")]), (Assistant, vec![text("so"), half]), (User, vec![text("on")])];
         body(&claude(), &conversation(turns))["messages"][1]["content"].take()
     };
     let so = json!([{"type": "text", "text": "so"}]);
-    let (provider, id) = ("anthropic".to_owned(), || "srvtoolu_1".into());
-    assert_eq!(alone(Part::HostedUse { provider: provider.clone(), id: id(), name: "x".into(), raw: search() }), so);
-    assert_eq!(alone(Part::HostedResult { provider, id: id(), raw: found(), is_error: false }), so);
+    let id = || "srvtoolu_1".into();
+    assert_eq!(alone(HostedBlock::Call { id: id(), name: "x".into(), raw: search() }), so);
+    assert_eq!(alone(HostedBlock::Result { id: id(), raw: found(), is_error: false }), so);
 }
 
 #[test]
@@ -235,9 +236,9 @@ fn a_paused_hosted_call_is_sent_back_to_continue() {
 
     // The rest of the reply brings the result: neighbours are one turn.
     let mut messages = request.messages;
-    let part =
-        Part::HostedResult { provider: "anthropic".to_owned(), id: "srvtoolu_1".into(), raw: found(), is_error: false };
-    messages.push(Arc::new(Message { role: Assistant, parts: vec![part] }));
+    let result = HostedBlock::Result { id: "srvtoolu_1".into(), raw: found(), is_error: false };
+    let parts = vec![Part::Hosted(Hosted::of("anthropic", result))];
+    messages.push(Arc::new(Message { role: Assistant, parts }));
     messages.push(Arc::new(Message { role: User, parts: vec![text("thanks")] }));
     let request = Request { model: "m".to_owned(), messages, ..Request::default() };
     assert_eq!(body(&claude(), &request)["messages"][1]["content"].as_array().unwrap()[1..], [search(), found()]);
@@ -245,15 +246,11 @@ fn a_paused_hosted_call_is_sent_back_to_continue() {
 
 #[test]
 fn a_call_waits_for_its_result_while_a_tool_of_ours_runs() {
-    let use_ = Part::HostedUse {
-        provider: "anthropic".to_owned(),
-        id: "srvtoolu_1".into(),
-        name: "web_search".to_owned(),
-        raw: search(),
-    };
+    let call = HostedBlock::Call { id: "srvtoolu_1".into(), name: "web_search".to_owned(), raw: search() };
+    let hosted = Part::Hosted(Hosted::of("anthropic", call));
     let own = Part::ToolUse { id: "toolu_1".into(), name: "bash".to_owned(), input: json!({}) };
     let turns =
-        vec![(User, vec![text("go")]), (Assistant, vec![use_, own]), (User, vec![result("toolu_1", "x", false)])];
+        vec![(User, vec![text("go")]), (Assistant, vec![hosted, own]), (User, vec![result("toolu_1", "x", false)])];
     assert_eq!(body(&claude(), &conversation(turns))["messages"][1]["content"][0], search());
 }
 
@@ -263,7 +260,7 @@ fn a_hosted_call_whose_input_is_no_json_ends_the_reply() {
     let stream = anthropic::Stream::new().block(search(), vec![broken]).end("end_turn");
     let (found, end) = decode(exchange(&claude(), &hello()).unwrap().1, [&stream.bytes()[..]]);
     assert!(end.is_err());
-    assert!(found.iter().all(|event| !matches!(event, Event::HostedUse { .. })));
+    assert!(found.iter().all(|event| !matches!(event, Event::Hosted(_))));
 }
 
 #[test]
@@ -324,14 +321,11 @@ fn openais_hosted_items_round_trip_unchanged() {
     request.model = "gpt-5".to_owned();
     let found = events(&openai(), &request, &stream.bytes());
     let asked = json!({"type": "search", "query": "otters"});
-    let provider = || "openai".to_owned();
-    assert_eq!(
-        found[..2],
-        [
-            Event::HostedUse { provider: provider(), id: "ws_1".into(), name: "web_search".into(), raw: asked },
-            Event::HostedResult { provider: provider(), id: "ws_1".into(), raw: web_search_call(), is_error: false },
-        ]
-    );
+    let blocks = [
+        HostedBlock::Call { id: "ws_1".into(), name: "web_search".into(), raw: asked },
+        HostedBlock::Result { id: "ws_1".into(), raw: web_search_call(), is_error: false },
+    ];
+    assert_eq!(found[..2], blocks.map(|block| Event::Hosted(Hosted::of("openai", block))));
     let lines = written(&found, Ending::Complete);
     assert!(lines.iter().any(|line| line == "- https://otters.example Otters"), "{lines:#?}");
     let mut request = next(&lines);
@@ -354,12 +348,12 @@ fn a_search_of_geminis_is_shown_and_not_sent_back() {
     let found = events(&vertex::vertex(None), &request, &stream.bytes());
     let raw = json!({"queries": ["do otters swim"]});
     let sources = vec![WebSource { url: "https://otters.example".into(), title: "otters.example".into() }];
-    let provider = || "vertex".to_owned();
+    let hosted = |block| Event::Hosted(Hosted::of("vertex", block));
     assert_eq!(
         found[2..],
         [
-            Event::HostedUse { provider: provider(), id: "vertex_1".into(), name: "web_search".into(), raw },
-            Event::Citations { provider: provider(), sources, raw: None },
+            hosted(HostedBlock::Call { id: "vertex_1".into(), name: "web_search".into(), raw }),
+            hosted(HostedBlock::Citations { sources, raw: None }),
             Event::Finished(StopReason::EndTurn),
         ]
     );

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::NAME;
 use crate::wire::is_visible;
-use flemma_model::{Event, WebSource};
+use flemma_model::{Event, Hosted, HostedBlock, WebSource};
 
 /// The passages of the prose that is being read.
 #[derive(Default)]
@@ -36,7 +36,8 @@ impl Cited {
     pub fn end(&mut self, events: &mut Vec<Event>) {
         let Self { passages, sources } = std::mem::take(self);
         if !passages.is_empty() {
-            events.push(Event::Citations { provider: NAME.to_owned(), sources, raw: Some(Value::Array(passages)) });
+            let cited = HostedBlock::Citations { sources, raw: Some(Value::Array(passages)) };
+            events.push(Event::Hosted(Hosted::of(NAME, cited)));
         }
     }
 }

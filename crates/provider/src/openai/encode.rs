@@ -22,7 +22,7 @@ use crate::{
     call_ids::{CallIds, renamed},
     wire::{self, is_visible},
 };
-use flemma_model::{Attachment, Part, Role};
+use flemma_model::{Attachment, HostedBlock, Part, Role};
 
 /// The fewest tokens that the API takes as the reply's limit.
 const MIN_OUTPUT_TOKENS: u32 = 16;
@@ -186,9 +186,11 @@ fn piece<'a>(part: &'a Part, takes_reasoning: bool, ids: &mut CallIds<'a>) -> Op
             let output = said(&wire::with_notes(wire::marked(output, *is_error), attachments), attachments);
             json!({ "type": "function_call_output", "call_id": ids.result(id), "output": output })
         }
-        Part::HostedResult { provider, raw, .. } if provider == NAME => renamed(raw, "id", |id| ids.unique(id.into())),
         // The item of a hosted call is with its result; what is cited is in the text.
-        Part::HostedUse { .. } | Part::HostedResult { .. } | Part::Citations { .. } => return None,
+        Part::Hosted(hosted) => match hosted.block {
+            HostedBlock::Result { .. } => renamed(hosted.raw_of(NAME)?, "id", |id| ids.unique(id.into())),
+            HostedBlock::Call { .. } | HostedBlock::Citations { .. } => return None,
+        },
         Part::Thinking { signature: None, .. } => return None,
     }))
 }

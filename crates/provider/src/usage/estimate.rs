@@ -157,12 +157,7 @@ fn message_bytes(message: &Message, provider: &str) -> usize {
         Part::ToolUse { name, input, .. } => name.len() + input.to_string().len() + FRAME,
         Part::ToolResult { output, .. } => output.len() + FRAME,
         // Blocks of another provider are not sent to this one.
-        Part::HostedUse { provider: owner, raw, .. } | Part::HostedResult { provider: owner, raw, .. } => {
-            if owner == provider { raw.to_string().len() } else { 0 }
-        }
-        Part::Citations { provider: owner, raw, .. } => {
-            raw.as_ref().filter(|_| owner == provider).map_or(0, |raw| raw.to_string().len())
-        }
+        Part::Hosted(hosted) => hosted.raw_of(provider).map_or(0, |raw| raw.to_string().len()),
         Part::Attachment(_) | Part::RedactedThinking(_) => 0,
     });
     parts.sum::<usize>() + FRAME

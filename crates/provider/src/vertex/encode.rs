@@ -204,8 +204,7 @@ fn pieces<'a>(message: &'a Message, ids: &mut CallIds<'a>, names: &mut Vec<&'a s
             Part::Attachment(attachment) => {
                 add(file(attachment).unwrap_or_else(|| text(&attachment.in_words().unwrap_or_default())));
             }
-            Part::RedactedThinking(_) => {}
-            Part::HostedUse { .. } | Part::HostedResult { .. } | Part::Citations { .. } => {}
+            Part::RedactedThinking(_) | Part::Hosted(_) => {}
         }
     }
     pieces

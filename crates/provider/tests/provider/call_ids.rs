@@ -4,7 +4,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use flemma_chat as chat;
-use flemma_model::{Message, Part, Role};
+use flemma_model::{Hosted, HostedBlock, Message, Part, Role};
 use flemma_provider::{Provider, Request};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -206,10 +206,10 @@ fn hosted_calls_that_repeat_an_id_are_paired_too() {
         let call =
             json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": number}});
         let found = json!({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [number]});
-        let provider = || "anthropic".to_owned();
+        let hosted = |block| Part::Hosted(Hosted::of("anthropic", block));
         vec![
-            Part::HostedUse { provider: provider(), id: "srvtoolu_1".into(), name: "web_search".to_owned(), raw: call },
-            Part::HostedResult { provider: provider(), id: "srvtoolu_1".into(), raw: found, is_error: false },
+            hosted(HostedBlock::Call { id: "srvtoolu_1".into(), name: "web_search".to_owned(), raw: call }),
+            hosted(HostedBlock::Result { id: "srvtoolu_1".into(), raw: found, is_error: false }),
             text("SentId"),
         ]
     };
@@ -251,7 +251,7 @@ fn items_of_openai_that_come_twice_have_ids_of_their_own() {
     };
     let search = || {
         let raw = json!({"type": "web_search_call", "id": "ws_1", "status": "completed"});
-        Part::HostedResult { provider: "openai".to_owned(), id: "ws_1".into(), raw, is_error: false }
+        Part::Hosted(Hosted::of("openai", HostedBlock::Result { id: "ws_1".into(), raw, is_error: false }))
     };
     let said = |role, parts| Arc::new(Message { role, parts });
     let messages = [
