@@ -9,7 +9,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use flemma_model::{Event, Hosted, HostedBlock, Message, Part, Role, Signature};
 use flemma_provider::{
-    Decoder, Exchange, HttpRequest, Provider, ProviderError, ProviderName, Request, Server, ToolSpec, VendorOptions,
+    Decoder, Exchange, HttpRequest, ProviderError, ProviderName, Request, Server, ToolSpec, VendorOptions,
     auth::Environment,
 };
 use proptest::prelude::*;
@@ -68,7 +68,7 @@ pub fn keyed(name: &str, base_url: &str, key: &'static str) -> Server {
 }
 
 /// What is sent, and what reads the reply.
-pub fn exchange(provider: &dyn Provider, request: &Request) -> Result<(HttpRequest, Box<dyn Decoder>), ProviderError> {
+pub fn exchange(provider: &Server, request: &Request) -> Result<(HttpRequest, Box<dyn Decoder>), ProviderError> {
     match provider.prepare(request)? {
         Exchange::Http { request, decoder } => Ok((request, decoder)),
         Exchange::Script(_) => panic!("this provider is no script"),

@@ -29,7 +29,11 @@ pub(super) struct Vendor {
     pub name: &'static str,
     /// The name for people.
     pub title: &'static str,
-    pub models: Models,
+    /// The model that is asked when `model` is not set; empty where every server has its own.
+    pub default_model: &'static str,
+    /// Suggestions, the newest first: any other name is sent as it is. `None` where every server has its own, and lists
+    /// them.
+    pub models: Option<&'static [&'static str]>,
     /// The variable that holds the key; empty if there is none.
     pub key_variable: &'static str,
     /// What the vendor calls a key.
@@ -50,7 +54,10 @@ pub(super) struct Vendor {
     pub limits: Option<AttachmentLimits>,
     /// General parameters that the vendor's table also takes by a name of the vendor's own.
     pub other_names: &'static [(&'static str, &'static str)],
-    pub signatures: Signatures,
+    /// Whether a signature of the vendor in a document can be read; `None` if the vendor does not sign.
+    pub reads_signature: Option<fn(&Signature) -> bool>,
+    /// Whether the vendor hides thinking: hidden thinking that names no vendor is taken for this one's.
+    pub hides_thinking: bool,
     /// Whether a signature of the vendor is also about the text of the thinking that it stands on.
     pub signs_text: fn(&Signature) -> bool,
     /// Whether the vendor runs a tool itself for a model. The last argument says that no other tool is offered.
@@ -70,37 +77,18 @@ pub(super) struct Vendor {
     pub headline: fn(VendorFailure, &Facts<'_>) -> Option<String>,
 }
 
-/// Which models a vendor has.
-pub(super) enum Models {
-    /// The one that is asked when `model` is not set, and suggestions, the newest first. Any other name is sent as it
-    /// is.
-    Known { default: &'static str, all: &'static [&'static str] },
-    /// Every server has its own, and lists them at this path.
-    Listed(&'static str),
-}
-
-/// What a document holds of a vendor's signatures.
-pub(super) enum Signatures {
-    /// Nothing: the vendor does not sign.
-    None,
-    /// Signatures that this function can read.
-    Read(fn(&Signature) -> bool),
-    /// The same, and the vendor hides thinking: hidden thinking that names no vendor is taken for this one's.
-    Hidden(fn(&Signature) -> bool),
-}
-
 impl Vendor {
-    /// One that wants a key as a bearer, runs no tools, signs nothing, and whose errors have no names.
+    /// One that wants a key as a bearer, runs no tools, signs nothing, lists its models, and whose errors have no names.
     pub const fn new(
         name: &'static str,
-        models: Models,
         options: fn(&mut Table<'_>) -> Value,
         prepare: fn(&Server, &Request) -> Result<Exchange, ProviderError>,
     ) -> Self {
         Self {
             name,
             title: "",
-            models,
+            default_model: "",
+            models: None,
             key_variable: "",
             key_word: "key",
             key_header: ("authorization", "Bearer "),
@@ -111,7 +99,8 @@ impl Vendor {
             base_url: "",
             limits: None,
             other_names: &[],
-            signatures: Signatures::None,
+            reads_signature: None,
+            hides_thinking: false,
             signs_text: |_| false,
             hosts: |_, _, _| Err(HostedProblem::NoSuchTool),
             options,

@@ -62,7 +62,7 @@ fn bodies() -> Vec<(String, &'static str, Value)> {
                         Attachments::default().read(ConversationId(1), &mut request, &folder, &limits);
                     }
                     let name = format!("{name}, {model}, {setting}, {} tools", tools.len());
-                    let sent = exchange(&*provider, &request).unwrap_or_else(|error| panic!("{name}: {error}")).0;
+                    let sent = exchange(&provider, &request).unwrap_or_else(|error| panic!("{name}: {error}")).0;
                     bodies.push((name, provider.name(), serde_json::from_slice(&sent.body).unwrap()));
                 }
             }

@@ -6,7 +6,7 @@ use flemma_chat as chat;
 use flemma_chat::{Document, Ending, ReplyWriter, Severity};
 use flemma_model::{Event, Hosted, HostedBlock, Message, Part, Role, StopReason, WebSource};
 use flemma_provider::{
-    HostedTool, HostedToolSpec, Provider, ProviderError, ProviderName, Request, SearchLimits, Server, auth::Environment,
+    HostedTool, HostedToolSpec, ProviderError, ProviderName, Request, SearchLimits, Server, auth::Environment,
 };
 use flemma_tools::{Registry, hosted};
 use serde_json::{Value, json};
@@ -31,12 +31,12 @@ fn openai() -> Server {
     provider_of("openai", json!({"base_url": "https://api.openai.com/v1"}), key())
 }
 
-fn body(provider: &dyn Provider, request: &Request) -> Value {
+fn body(provider: &Server, request: &Request) -> Value {
     serde_json::from_slice(&exchange(provider, request).unwrap().0.body).unwrap()
 }
 
 /// What a reply of these bytes says; the same in one chunk and byte by byte.
-fn events(provider: &dyn Provider, request: &Request, bytes: &[u8]) -> Vec<Event> {
+fn events(provider: &Server, request: &Request, bytes: &[u8]) -> Vec<Event> {
     let play = |chunks: Vec<&[u8]>| decode(exchange(provider, request).unwrap().1, chunks);
     let (mut found, end) = play(vec![bytes]);
     assert_eq!(end, Ok::<(), ProviderError>(()));
@@ -163,7 +163,7 @@ fn nobody_else_is_sent_what_a_provider_ran() {
     let request = next(&lines);
     let compatible = provider_of("openai_compatible", json!({"base_url": "http://localhost:11434/v1"}), key());
     let vertex = vertex::vertex(None);
-    let others: [&dyn Provider; 3] = [&openai(), &compatible, &vertex];
+    let others: [&Server; 3] = [&openai(), &compatible, &vertex];
     for provider in others {
         let sent = body(provider, &request).to_string();
         assert!(sent.contains("otters hold hands"), "{sent}");
@@ -368,7 +368,7 @@ fn limits() -> SearchLimits {
 
 #[test]
 fn hosted_tools_go_out_in_the_vendors_own_shape() {
-    let asking = |provider: &dyn Provider, model: &str, hosted: Vec<HostedToolSpec>| {
+    let asking = |provider: &Server, model: &str, hosted: Vec<HostedToolSpec>| {
         let tools = Arc::new([tool("read", false)]);
         body(provider, &Request { model: model.to_owned(), tools, hosted: hosted.into(), ..hello() })
     };

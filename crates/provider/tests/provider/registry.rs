@@ -7,7 +7,7 @@ use std::{
 };
 
 use flemma_config::Config;
-use flemma_provider::{Health, Provider as _, ProviderName, Server, auth::Environment, secret_variables, signers};
+use flemma_provider::{Health, ProviderName, Server, auth::Environment, secret_variables, signers};
 use serde_json::{Value, json};
 
 use crate::providers::root;

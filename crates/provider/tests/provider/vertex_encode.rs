@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use flemma_model::{Part, Role, Signature};
 use flemma_provider::{
-    ErrorKind, Exchange, Provider, ProviderError, Request, RequestParameters, Thinking, ThinkingLevel, ToolSpec,
+    ErrorKind, Exchange, ProviderError, Request, RequestParameters, Thinking, ThinkingLevel, ToolSpec,
     auth::Environment,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
-    conversation::provider_of,
+    conversation::{provider_of, result, text, thinking},
     vertex::{TOKEN, conversation, exchange, vertex},
 };
 use Role::{Assistant, User};
@@ -34,21 +34,8 @@ fn contents(messages: Vec<(Role, Vec<Part>)>) -> Value {
     body(&conversation(OLD, messages))["contents"].take()
 }
 
-fn text(text: &str) -> Part {
-    Part::Text(text.to_owned())
-}
-
 fn call(id: &str, name: &str) -> Part {
     Part::ToolUse { id: id.into(), name: name.to_owned(), input: json!({"a": id}) }
-}
-
-fn result(id: &str, output: &str, is_error: bool) -> Part {
-    Part::ToolResult { id: id.into(), output: output.into(), is_error, attachments: Vec::new() }
-}
-
-fn thinking(text: &str, provider: &str, value: &str) -> Part {
-    let signature = Signature { provider: provider.to_owned(), value: value.to_owned() };
-    Part::Thinking { text: text.to_owned(), signature: Some(signature) }
 }
 
 fn tool(name: &str, input_schema: Value) -> ToolSpec {
