@@ -122,19 +122,18 @@ pub fn open_prompt(messages: &[ParsedMessage], text: &dyn Text) -> (Vec<TextEdit
         let at = Position::start_of(last + lines.len() - 1);
         (vec![TextEdit::insert(end, lines.into_iter().map(str::to_owned).collect())], at)
     };
-    let Some(message) = messages.last() else {
-        return match (count <= 1 && content.is_empty(), blank) {
-            (true, _) => append(vec!["@You:", ""]),
-            (false, true) => append(vec!["", "@You:", ""]),
-            (false, false) => append(vec!["", "", "@You:", ""]),
-        };
-    };
-    if message.swallows() {
+    let message = messages.last();
+    if message.is_some_and(ParsedMessage::swallows) {
         return (Vec::new(), end);
     }
-    if message.role != Speaker::You {
-        return append(if blank { vec!["", "@You:", ""] } else { vec!["", "", "@You:", ""] });
-    }
+    let Some(message) = message.filter(|message| message.role == Speaker::You) else {
+        let gap: &[&str] = match (count <= 1 && content.is_empty(), blank) {
+            (true, _) => &[],
+            (false, true) => &[""],
+            (false, false) => &["", ""],
+        };
+        return append([gap, &["@You:", ""]].concat());
+    };
     match message.blocks.last() {
         None => append(vec!["", ""]),
         Some(block) if block.is_tool() => append(vec!["", "", ""]),

@@ -170,8 +170,10 @@ impl fmt::Debug for VendorOptions {
     }
 }
 
-/// What `:checkhealth` says about a provider, with the level that it is shown at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What `:checkhealth` says about a provider, with the level that it is shown at: the name of a function in Neovim's
+/// `vim.health`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "level", content = "message", rename_all = "lowercase")]
 pub enum Health {
     /// All is well.
     Ok(String),
@@ -194,16 +196,6 @@ impl Health {
                 "{provider}: {key_variable} is not set; the keyring and `api_key_command` are tried when a key is needed"
             )),
             Err(error) => Self::Error(error.to_string()),
-        }
-    }
-
-    /// The level and the message. The level is the name of a function in Neovim's `vim.health`.
-    pub fn into_parts(self) -> (&'static str, String) {
-        match self {
-            Self::Ok(message) => ("ok", message),
-            Self::Info(message) => ("info", message),
-            Self::Warn(message) => ("warn", message),
-            Self::Error(message) => ("error", message),
         }
     }
 }

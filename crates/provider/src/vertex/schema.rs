@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 
 use super::{
     conjunction::{Schema, both},
-    inline::inline,
+    inline::{inline, inner},
 };
 
 /// The most alternatives that one schema is spread into; beyond it alternatives are said in words.
@@ -348,16 +348,5 @@ fn settle(schema: &mut Schema) {
     } else {
         schema.insert("required".to_owned(), kept.into());
     }
-    for (keyword, value) in schema.iter_mut() {
-        match (keyword.as_str(), value) {
-            ("properties", Value::Object(named)) => {
-                named.values_mut().filter_map(Value::as_object_mut).for_each(settle);
-            }
-            ("anyOf" | "prefixItems", Value::Array(list)) => {
-                list.iter_mut().filter_map(Value::as_object_mut).for_each(settle);
-            }
-            ("items" | "additionalProperties", Value::Object(schema)) => settle(schema),
-            _ => {}
-        }
-    }
+    inner(schema).filter_map(Value::as_object_mut).for_each(settle);
 }
