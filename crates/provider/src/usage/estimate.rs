@@ -51,15 +51,11 @@ impl Estimate {
         let input = (bytes as f64 / catalogue::bytes_per_token(provider, &request.model)).ceil() as u64;
         let limit = request.parameters.max_tokens.map(u64::from);
         let most = known.and_then(|model| model.max_output);
-        let reply = match (limit, most) {
-            (Some(limit), Some(most)) => Some(limit.min(most)),
-            (limit, most) => limit.or(most),
-        };
         Self {
             provider,
             model: request.model.clone(),
             input,
-            reply,
+            reply: limit.into_iter().chain(most).min(),
             context: known.and_then(|model| model.context),
             price: price.or_else(|| Some(known?.price(now))),
             files: request
