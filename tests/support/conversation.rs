@@ -146,7 +146,12 @@ fn any_part(role: Role, signed: Part) -> BoxedStrategy<Part> {
 
 /// A turn with visible text at both ends: it stands for itself, as one of a real conversation does.
 pub fn any_turn(role: Role, signed: Part) -> impl Strategy<Value = (Role, Vec<Part>)> {
-    prop::collection::vec(any_part(role, signed), 0..4).prop_map(move |mut parts| {
+    turn_of(role, any_part(role, signed))
+}
+
+/// Any turn of such parts, with visible text at both ends.
+pub fn turn_of(role: Role, part: impl Strategy<Value = Part>) -> impl Strategy<Value = (Role, Vec<Part>)> {
+    prop::collection::vec(part, 0..4).prop_map(move |mut parts| {
         parts.insert(0, text("from"));
         parts.push(text("to"));
         (role, parts)

@@ -215,7 +215,7 @@ impl<'a> Plan<'a> {
         let results: HashMap<&CallId, _> = calls.results_in(turn).rev().map(|found| (&found.tool.id, found)).collect();
         let uses: Vec<_> = calls.uses_in(turn).collect();
         let index = uses.iter().position(|call| call.site == site)?;
-        let result_of = |call: &Placed<'_, ToolUse>| results.get(&call.tool.id).copied();
+        let result_of = |call: &Placed<'_, &ToolUse>| results.get(&call.tool.id).copied();
         if let Some(before) = uses[..index].iter().rev().find_map(result_of) {
             let line = before.lines().end - 1;
             return (!before.block.swallows()).then_some(Anchor::After { line, bare: false });
@@ -242,7 +242,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Inserts a fence below a result header without one.
-    fn fill(&mut self, result: Placed<'_, ToolResult>, fence: Vec<String>) {
+    fn fill(&mut self, result: Placed<'_, &ToolResult>, fence: Vec<String>) {
         if result.block.tool_fence().is_none() {
             let line = result.lines().start;
             let mut lines = vec![String::new(), String::new()];
@@ -253,7 +253,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Replaces the fence of a placeholder by that of a result, or inserts it below a header without one.
-    fn replace_placeholder(&mut self, result: Placed<'_, ToolResult>, mut lines: Vec<String>) {
+    fn replace_placeholder(&mut self, result: Placed<'_, &ToolResult>, mut lines: Vec<String>) {
         let Some(line) = result.status_line() else { return self.fill(result, lines) };
         let last = if result.block.closed {
             result.lines().end - 1
@@ -323,7 +323,7 @@ impl<'a> Plan<'a> {
 }
 
 /// Adds or removes ` (error)` at the end of a result's header.
-fn mark_error(result: Placed<'_, ToolResult>, text: &dyn Text, is_error: bool) -> Option<TextEdit> {
+fn mark_error(result: Placed<'_, &ToolResult>, text: &dyn Text, is_error: bool) -> Option<TextEdit> {
     if result.tool.is_error == is_error {
         return None;
     }

@@ -30,17 +30,11 @@ pub(super) fn events(item: &Value) -> Result<Option<[Event; 2]>, &'static str> {
     let text = |field| item.get(field).and_then(Value::as_str);
     let Some(name) = text("type").and_then(name) else { return Ok(None) };
     let id = CallId(text("id").ok_or("a hosted call without an id")?.to_owned());
-    let asked = match item.get("action") {
-        Some(action) => {
-            let mut action = action.clone();
-            if let Some(fields) = action.as_object_mut() {
-                // What was found, not what was asked.
-                fields.shift_remove("sources");
-            }
-            action
-        }
-        None => json!({ "code": item.get("code") }),
-    };
+    let mut asked = item.get("action").cloned().unwrap_or_else(|| json!({ "code": item.get("code") }));
+    if let Some(fields) = asked.as_object_mut() {
+        // What was found, not what was asked.
+        fields.shift_remove("sources");
+    }
     let is_error = matches!(text("status"), Some("failed" | "incomplete"));
     let blocks = [
         HostedBlock::Call { id: id.clone(), name: name.to_owned(), raw: asked },

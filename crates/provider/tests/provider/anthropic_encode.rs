@@ -10,7 +10,7 @@ use flemma_provider::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::conversation::{self, call, exchange, keyed, provider_of, result, text};
+use crate::conversation::{self, call, exchange, keyed, provider_of, result, text, turn_of};
 
 fn anthropic(base_url: &str) -> Server {
     keyed("anthropic", base_url, "sk-secret")
@@ -407,19 +407,10 @@ fn part() -> impl Strategy<Value = Part> {
     ]
 }
 
-fn turn(role: Role) -> impl Strategy<Value = (Role, Vec<Part>)> {
-    // Visible text at both ends: each turn stands for itself, as a turn of a real conversation does.
-    prop::collection::vec(part(), 0..4).prop_map(move |mut parts| {
-        parts.insert(0, text("from"));
-        parts.push(text("to"));
-        (role, parts)
-    })
-}
-
 proptest! {
     #[test]
     fn roles_alternate_and_no_block_is_empty(turns in prop::collection::vec(
-        prop_oneof![turn(User), turn(Assistant), Just((User, vec![])), Just((Assistant, vec![text("")]))], 1..8)) {
+        prop_oneof![turn_of(User, part()), turn_of(Assistant, part()), Just((User, vec![])), Just((Assistant, vec![text("")]))], 1..8)) {
         let request = conversation(turns);
         let Ok((_, bytes)) = prepare("https://api.anthropic.com", &request) else { return Ok(()) };
         let body: Value = serde_json::from_slice(&bytes).unwrap();

@@ -39,7 +39,6 @@ fn a_key_that_is_not_accepted_names_its_variable() {
 
 #[test]
 fn each_failure_says_what_to_do() {
-    let says = |error: ProviderError, kind, words: &[&str]| says(&error, kind, words);
     says(
         vendor(404, "not_found_error", "model: claude-0"),
         ErrorKind::InvalidRequest,

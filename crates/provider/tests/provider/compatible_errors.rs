@@ -1,6 +1,6 @@
 //! Responses of servers of Chat Completions whose status is no success.
 
-use flemma_provider::{ErrorKind, Headers, ProviderError, auth::Environment};
+use flemma_provider::{ErrorKind, Headers, auth::Environment};
 use serde_json::json;
 
 use super::vendor::{Vendor as _, response, says};
@@ -85,7 +85,6 @@ fn a_server_that_wants_a_key_says_which_variable_holds_it() {
 
 #[test]
 fn each_failure_says_what_to_do() {
-    let says = |error: ProviderError, kind, words: &[&str]| says(&error, kind, words);
     says(
         Stream::refuse(
             404,

@@ -60,7 +60,6 @@ fn a_full_context_says_by_how_much_where_the_body_says_it() {
 
 #[test]
 fn each_failure_says_what_to_do() {
-    let says = |error: ProviderError, kind, words: &[&str]| says(&error, kind, words);
     says(
         vendor(400, "invalid_request_error", "model_not_found", "The model `gpt-0` does not exist"),
         ErrorKind::InvalidRequest,

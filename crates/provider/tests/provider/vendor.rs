@@ -152,7 +152,7 @@ pub fn response(status: u16, body: impl Into<Vec<u8>>) -> ErrorResponse {
 
 /// Asserts what an error is and that it has these words.
 #[track_caller]
-pub fn says(error: &ProviderError, kind: ErrorKind, words: &[&str]) {
+pub fn says(error: ProviderError, kind: ErrorKind, words: &[&str]) {
     assert_eq!(error.kind, kind, "{error}");
     for word in words {
         assert!(error.message.contains(word), "{word:?} is not in {error}");

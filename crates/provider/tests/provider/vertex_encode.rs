@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
-    conversation::{provider_of, result, text, thinking},
+    conversation::{provider_of, result, text, thinking, turn_of},
     vertex::{TOKEN, conversation, exchange, vertex},
 };
 use Role::{Assistant, User};
@@ -402,19 +402,10 @@ fn part() -> impl Strategy<Value = Part> {
     ]
 }
 
-fn turn(role: Role) -> impl Strategy<Value = (Role, Vec<Part>)> {
-    // Visible text at both ends: each turn stands for itself, as a turn of a real conversation does.
-    prop::collection::vec(part(), 0..4).prop_map(move |mut parts| {
-        parts.insert(0, text("from"));
-        parts.push(text("to"));
-        (role, parts)
-    })
-}
-
 proptest! {
     #[test]
     fn roles_alternate_and_no_part_is_empty_but_for_its_signature(turns in prop::collection::vec(
-        prop_oneof![turn(User), turn(Assistant), Just((User, vec![])), Just((Assistant, vec![text("")]))], 1..8)) {
+        prop_oneof![turn_of(User, part()), turn_of(Assistant, part()), Just((User, vec![])), Just((Assistant, vec![text("")]))], 1..8)) {
         let Ok((request, _)) = exchange(&conversation(NEW, turns)) else { return Ok(()) };
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         let contents = body["contents"].as_array().unwrap();

@@ -33,7 +33,7 @@ fn a_full_context_says_by_how_much() {
 #[test]
 fn a_token_that_is_not_accepted_names_where_it_came_from() {
     says(
-        &vendor(401, "UNAUTHENTICATED", "Request had invalid authentication credentials."),
+        vendor(401, "UNAUTHENTICATED", "Request had invalid authentication credentials."),
         ErrorKind::Authentication,
         &["in VERTEX_AI_ACCESS_TOKEN", "401", "an hour", "invalid authentication"],
     );
@@ -43,7 +43,7 @@ fn a_token_that_is_not_accepted_names_where_it_came_from() {
 fn what_is_not_allowed_names_the_project_and_the_role() {
     let words = "Permission 'aiplatform.endpoints.predict' denied";
     says(
-        &vendor(403, "PERMISSION_DENIED", words),
+        vendor(403, "PERMISSION_DENIED", words),
         ErrorKind::Authentication,
         &["my-project", "Vertex AI User", "enabled", words],
     );
@@ -52,7 +52,7 @@ fn what_is_not_allowed_names_the_project_and_the_role() {
 #[test]
 fn a_model_that_is_not_there_names_the_three_options() {
     says(
-        &vendor(404, "NOT_FOUND", "Publisher Model `x` was not found"),
+        vendor(404, "NOT_FOUND", "Publisher Model `x` was not found"),
         ErrorKind::InvalidRequest,
         &[
             "`model`",
@@ -66,12 +66,12 @@ fn a_model_that_is_not_there_names_the_three_options() {
 
 #[test]
 fn each_failure_says_what_to_do() {
-    says(&vendor(503, "UNAVAILABLE", "busy"), ErrorKind::Overloaded, &["overloaded", "503"]);
-    says(&vendor(500, "INTERNAL", "oops"), ErrorKind::Server, &["failed", "500", "oops"]);
-    says(&vendor(504, "DEADLINE_EXCEEDED", "late"), ErrorKind::Timeout, &["timed out", "504"]);
-    says(&vendor(499, "CANCELLED", "x"), ErrorKind::Server, &["failed", "499"]);
-    says(&Stream::refuse(413, "<html>"), ErrorKind::InvalidRequest, &["too large for", "shorten"]);
-    says(&Stream::refuse(302, ""), ErrorKind::InvalidRequest, &["redirect", "base_url"]);
+    says(vendor(503, "UNAVAILABLE", "busy"), ErrorKind::Overloaded, &["overloaded", "503"]);
+    says(vendor(500, "INTERNAL", "oops"), ErrorKind::Server, &["failed", "500", "oops"]);
+    says(vendor(504, "DEADLINE_EXCEEDED", "late"), ErrorKind::Timeout, &["timed out", "504"]);
+    says(vendor(499, "CANCELLED", "x"), ErrorKind::Server, &["failed", "499"]);
+    says(Stream::refuse(413, "<html>"), ErrorKind::InvalidRequest, &["too large for", "shorten"]);
+    says(Stream::refuse(302, ""), ErrorKind::InvalidRequest, &["redirect", "base_url"]);
 }
 
 #[test]
