@@ -83,7 +83,7 @@ pub mod xml_tools;
 
 pub use error::{ErrorKind, ProviderError};
 pub use headers::{HeaderProblem, Headers};
-pub use hosted::{HostedProblem, HostedTool, HostedToolSpec, SearchLimits};
+pub use hosted::{HostedProblem, HostedTool, SearchLimits};
 pub use http::{ErrorResponse, HttpRequest};
 pub use openai_compatible::CapabilityProbe;
 pub use protocol::{Decoder, Exchange};

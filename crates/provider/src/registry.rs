@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use super::{
     VendorOptions, anthropic,
-    hosted::{HostedProblem, HostedTool, HostedToolSpec, SearchLimits},
+    hosted::{HostedProblem, HostedTool},
     openai, openai_compatible, rehearsal,
     signature::is_one_word,
     vendor::Vendor,
@@ -76,7 +76,7 @@ impl ProviderName {
     ///
     /// # Errors
     /// Why the tool cannot be offered.
-    pub fn hosts(self, tool: &HostedToolSpec, model: &str, alone: bool) -> Result<(), HostedProblem> {
+    pub fn hosts(self, tool: &HostedTool, model: &str, alone: bool) -> Result<(), HostedProblem> {
         (self.row().hosts)(tool, model, alone)
     }
 }
@@ -94,10 +94,8 @@ impl Serialize for ProviderName {
 }
 
 /// The names for people of the providers that run `tool` themselves.
-pub fn hosts_of(tool: HostedTool) -> impl Iterator<Item = &'static str> {
-    let tool = HostedToolSpec::of(tool, &SearchLimits::default());
-    let hosts =
-        ProviderName::all().filter(move |provider| provider.hosts(&tool, provider.default_model(), true).is_ok());
+pub fn hosts_of(tool: &HostedTool) -> impl Iterator<Item = &'static str> {
+    let hosts = ProviderName::all().filter(|provider| provider.hosts(tool, provider.default_model(), true).is_ok());
     hosts.map(ProviderName::title)
 }
 

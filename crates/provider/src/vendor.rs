@@ -14,7 +14,7 @@ use super::{
     auth::Environment,
     credential::{Credential, KeySource},
     headers::Headers,
-    hosted::{HostedProblem, HostedToolSpec},
+    hosted::{HostedProblem, HostedTool},
     vendor_error::{Facts, VendorFailure},
 };
 use flemma_model::{Message, Signature, UserError, options::Table};
@@ -61,7 +61,7 @@ pub(super) struct Vendor {
     /// Whether a signature of the vendor is also about the text of the thinking that it stands on.
     pub signs_text: fn(&Signature) -> bool,
     /// Whether the vendor runs a tool itself for a model. The last argument says that no other tool is offered.
-    pub hosts: fn(&HostedToolSpec, &str, bool) -> Result<(), HostedProblem>,
+    pub hosts: fn(&HostedTool, &str, bool) -> Result<(), HostedProblem>,
     /// Reads the vendor's own options, as an object of all of them.
     pub options: fn(&mut Table<'_>) -> Value,
     /// What `:checkhealth` says when conversations talk to a model.

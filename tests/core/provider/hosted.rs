@@ -5,9 +5,7 @@ use std::sync::Arc;
 use flemma_chat as chat;
 use flemma_chat::{Document, Ending, ReplyWriter, Severity};
 use flemma_model::{Event, Hosted, HostedBlock, Message, Part, Role, StopReason, WebSource};
-use flemma_provider::{
-    HostedTool, HostedToolSpec, ProviderError, ProviderName, Request, SearchLimits, Server, auth::Environment,
-};
+use flemma_provider::{HostedTool, ProviderError, ProviderName, Request, SearchLimits, Server, auth::Environment};
 use flemma_tools::{Registry, hosted};
 use serde_json::{Value, json};
 
@@ -368,11 +366,11 @@ fn limits() -> SearchLimits {
 
 #[test]
 fn hosted_tools_go_out_in_the_vendors_own_shape() {
-    let asking = |provider: &Server, model: &str, hosted: Vec<HostedToolSpec>| {
+    let asking = |provider: &Server, model: &str, hosted: Vec<HostedTool>| {
         let tools = Arc::new([tool("read", false)]);
         body(provider, &Request { model: model.to_owned(), tools, hosted: hosted.into(), ..hello() })
     };
-    let both = || vec![HostedToolSpec::CodeExecution, HostedToolSpec::WebSearch(limits())];
+    let both = || vec![HostedTool::CodeExecution, HostedTool::WebSearch(limits())];
     let sent = asking(&claude(), "claude-test", both());
     assert_eq!(
         sent["tools"].as_array().unwrap()[1..],
@@ -393,7 +391,7 @@ fn hosted_tools_go_out_in_the_vendors_own_shape() {
     let include = ["reasoning.encrypted_content", "code_interpreter_call.outputs", "web_search_call.action.sources"];
     assert_eq!(sent["include"], json!(include));
     let blocked = SearchLimits { blocked_domains: vec!["x.example".to_owned()], ..SearchLimits::default() };
-    let sent = asking(&vertex::vertex(None), "gemini-3.1-pro", vec![HostedToolSpec::WebSearch(blocked)]);
+    let sent = asking(&vertex::vertex(None), "gemini-3.1-pro", vec![HostedTool::WebSearch(blocked)]);
     assert_eq!(sent["tools"][1], json!({"googleSearch": {"excludeDomains": ["x.example"]}}));
 }
 
@@ -403,40 +401,41 @@ fn named(provider: &str) -> ProviderName {
 
 #[test]
 fn a_tool_with_unsupported_limits_is_left_out_with_a_reason() {
-    let refusal = |tool: HostedToolSpec, provider: &str, model: &str, alone| {
+    let refusal = |tool: HostedTool, provider: &str, model: &str, alone| {
         let hosts = named(provider).hosts(&tool, model, alone);
         hosts.err().map(|problem| problem.describe(provider, model))
     };
-    let plain = || HostedToolSpec::WebSearch(SearchLimits::default());
+    let plain = || HostedTool::WebSearch(SearchLimits::default());
     assert_eq!(refusal(plain(), "anthropic", "m", false), None);
-    assert_eq!(refusal(HostedToolSpec::WebSearch(limits()), "openai", "m", false), None);
+    assert_eq!(refusal(HostedTool::WebSearch(limits()), "openai", "m", false), None);
     assert_eq!(refusal(plain(), "vertex", "gemini-3.1-pro", false), None);
     assert_eq!(refusal(plain(), "vertex", "gemini-2.5-pro", true), None);
     for (tool, provider, says) in [
         (plain(), "openai_compatible", "openai_compatible has no such tool"),
-        (HostedToolSpec::CodeExecution, "vertex", "vertex has no such tool"),
+        (HostedTool::CodeExecution, "vertex", "vertex has no such tool"),
         (plain(), "vertex", "gemini-2.5-pro accepts it only without other tools"),
-        (HostedToolSpec::WebSearch(limits()), "vertex", "vertex does not support tools.web_search.allowed_domains"),
+        (HostedTool::WebSearch(limits()), "vertex", "vertex does not support tools.web_search.allowed_domains"),
     ] {
         assert_eq!(refusal(tool, provider, "gemini-2.5-pro", false).as_deref(), Some(says));
     }
     let blocked = SearchLimits { blocked_domains: vec!["x.example".to_owned()], ..SearchLimits::default() };
-    let offer = hosted::offer(HostedTool::ALL, &blocked, named("openai"), "gpt-5", false);
-    assert_eq!(offer.tools, [HostedToolSpec::CodeExecution]);
+    let offer = hosted::offer(HostedTool::all(&blocked), named("openai"), "gpt-5", false);
+    assert_eq!(offer.tools, [HostedTool::CodeExecution]);
     assert_eq!(offer.left_out.len(), 1);
-    assert_eq!(offer.left_out[0].0, HostedTool::WebSearch);
+    assert_eq!(offer.left_out[0].0, HostedTool::WebSearch(blocked));
 }
 
 #[test]
 fn hosted_tools_are_off_until_chosen_and_never_run_here() {
     let registry = Registry::with_builtins();
-    assert_eq!(registry.hosted(None).count(), 0);
+    let hosted = |registry: &Registry, chosen| registry.hosted(chosen, &limits()).collect::<Vec<_>>();
+    assert_eq!(hosted(&registry, None), []);
     let chosen = ["read".to_owned(), "web_search".to_owned()].into();
-    assert_eq!(registry.hosted(Some(&chosen)).collect::<Vec<_>>(), [HostedTool::WebSearch]);
+    assert_eq!(hosted(&registry, Some(&chosen)), [HostedTool::WebSearch(limits())]);
     assert_eq!(registry.specs_of(&chosen).iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["read"]);
     assert!(registry.offered("web_search", Some(&chosen)).is_none(), "a call of it here would be run here");
     let mut registry = registry;
     registry.switch([("code_execution".to_owned(), true)].into());
-    assert_eq!(registry.hosted(None).collect::<Vec<_>>(), [HostedTool::CodeExecution]);
+    assert_eq!(hosted(&registry, None), [HostedTool::CodeExecution]);
     assert!(registry.specs().iter().all(|spec| spec.name != "code_execution"));
 }

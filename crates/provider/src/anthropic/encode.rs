@@ -17,7 +17,7 @@ use super::{
     family::{self, ThinkingSettings},
 };
 use crate::{
-    CacheRetention, HostedToolSpec, ProviderError, Request, ToolSpec,
+    CacheRetention, HostedTool, ProviderError, Request, ToolSpec,
     call_ids::{CallIds, renamed},
     signature::from_base64,
     wire::{self, SILENT_ERROR, is_visible, object},
@@ -84,11 +84,11 @@ fn tool(spec: &ToolSpec) -> Value {
 }
 
 /// A tool of the vendor's own; see [`crate::hosted`].
-fn hosted(tool: &HostedToolSpec) -> Value {
-    let name = tool.tool().name();
+fn hosted(tool: &HostedTool) -> Value {
+    let name = tool.name();
     match tool {
-        HostedToolSpec::CodeExecution => json!({ "type": "code_execution_20250825", "name": name }),
-        HostedToolSpec::WebSearch(limits) => wire::sparse(json!({
+        HostedTool::CodeExecution => json!({ "type": "code_execution_20250825", "name": name }),
+        HostedTool::WebSearch(limits) => wire::sparse(json!({
             "type": "web_search_20250305",
             "name": name,
             "max_uses": limits.max_uses,

@@ -18,7 +18,7 @@ use super::{
     reasoning,
 };
 use crate::{
-    CacheRetention, HostedToolSpec, ProviderError, Request, ToolSpec,
+    CacheRetention, HostedTool, ProviderError, Request, ToolSpec,
     call_ids::{CallIds, renamed},
     wire::{self, is_visible},
 };
@@ -74,8 +74,8 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
         "parallel_tool_calls": (!tools.is_empty()).then_some(true),
         // The API counts all hosted calls together: the searches are never more than that.
         "max_tool_calls": request.hosted.iter().find_map(|tool| match tool {
-            HostedToolSpec::WebSearch(limits) => limits.max_uses,
-            HostedToolSpec::CodeExecution => None,
+            HostedTool::WebSearch(limits) => limits.max_uses,
+            HostedTool::CodeExecution => None,
         }),
         "tools": tools,
         "instructions": instructions,
@@ -119,21 +119,21 @@ fn tool(spec: &ToolSpec) -> Value {
     })
 }
 
-fn hosted(tool: &HostedToolSpec) -> Value {
+fn hosted(tool: &HostedTool) -> Value {
     match tool {
-        HostedToolSpec::CodeExecution => json!({ "type": "code_interpreter", "container": { "type": "auto" } }),
-        HostedToolSpec::WebSearch(limits) if limits.allowed_domains.is_empty() => json!({ "type": "web_search" }),
-        HostedToolSpec::WebSearch(limits) => {
+        HostedTool::CodeExecution => json!({ "type": "code_interpreter", "container": { "type": "auto" } }),
+        HostedTool::WebSearch(limits) if limits.allowed_domains.is_empty() => json!({ "type": "web_search" }),
+        HostedTool::WebSearch(limits) => {
             json!({ "type": "web_search", "filters": { "allowed_domains": limits.allowed_domains } })
         }
     }
 }
 
 /// What the items of a reply should bring in addition: where nothing is stored, it can never be fetched later.
-fn include(reasons: bool, hosted: &[HostedToolSpec]) -> Vec<&'static str> {
+fn include(reasons: bool, hosted: &[HostedTool]) -> Vec<&'static str> {
     let hosted = hosted.iter().map(|tool| match tool {
-        HostedToolSpec::CodeExecution => "code_interpreter_call.outputs",
-        HostedToolSpec::WebSearch(_) => "web_search_call.action.sources",
+        HostedTool::CodeExecution => "code_interpreter_call.outputs",
+        HostedTool::WebSearch(_) => "web_search_call.action.sources",
     });
     reasons.then_some("reasoning.encrypted_content").into_iter().chain(hosted).collect()
 }

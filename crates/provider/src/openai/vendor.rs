@@ -7,7 +7,7 @@ use crate::{
     attachment::AttachmentLimits,
     connection::{self, VERSIONED_URL},
     credential::KeySource,
-    hosted::{HostedProblem, HostedToolSpec},
+    hosted::{HostedProblem, HostedTool},
     vendor::Vendor,
     vendor_error::VendorFailure,
 };
@@ -32,10 +32,10 @@ pub(crate) static VENDOR: Vendor = Vendor {
     reads_signature: Some(|signature| reasoning::item(signature).is_some()),
     hosts: |tool, _, _| match tool {
         // A search cannot leave out domains.
-        HostedToolSpec::WebSearch(limits) if !limits.blocked_domains.is_empty() => {
+        HostedTool::WebSearch(limits) if !limits.blocked_domains.is_empty() => {
             Err(HostedProblem::Restriction("blocked_domains"))
         }
-        HostedToolSpec::WebSearch(_) | HostedToolSpec::CodeExecution => Ok(()),
+        HostedTool::WebSearch(_) | HostedTool::CodeExecution => Ok(()),
     },
     failure,
     ..Vendor::new(

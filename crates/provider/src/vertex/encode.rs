@@ -22,7 +22,7 @@ use super::{
     thinking,
 };
 use crate::{
-    ErrorKind, HostedToolSpec, ProviderError, Request, ToolSpec,
+    ErrorKind, HostedTool, ProviderError, Request, ToolSpec,
     call_ids::{CallIds, SentCall},
     wire::{self, SILENT_ERROR, is_visible, object, with_notes, with_room},
 };
@@ -71,13 +71,13 @@ fn tools(request: &Request) -> Result<Vec<Value>, ProviderError> {
     }
     for tool in &*request.hosted {
         match tool {
-            HostedToolSpec::WebSearch(limits) if limits.blocked_domains.is_empty() => {
+            HostedTool::WebSearch(limits) if limits.blocked_domains.is_empty() => {
                 tools.push(json!({ "googleSearch": {} }));
             }
-            HostedToolSpec::WebSearch(limits) => {
+            HostedTool::WebSearch(limits) => {
                 tools.push(json!({ "googleSearch": { "excludeDomains": limits.blocked_domains } }));
             }
-            HostedToolSpec::CodeExecution => {}
+            HostedTool::CodeExecution => {}
         }
     }
     Ok(tools)

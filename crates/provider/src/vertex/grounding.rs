@@ -7,10 +7,7 @@
 use serde_json::{Value, json};
 
 use super::NAME;
-use crate::{
-    HostedTool,
-    reply::{items, made_up_id, str_of},
-};
+use crate::reply::{items, made_up_id, str_of};
 use flemma_model::{Event, Hosted, HostedBlock, WebSource};
 
 /// What was told so far.
@@ -37,7 +34,7 @@ impl Grounding {
     pub fn tell(self, events: &mut Vec<Event>) {
         let mut push = |block| events.push(Event::Hosted(Hosted::of(NAME, block)));
         if !self.queries.is_empty() {
-            let name = HostedTool::WebSearch.name().to_owned();
+            let name = "web_search".to_owned();
             push(HostedBlock::Call { id: made_up_id(NAME), name, raw: json!({ "queries": self.queries }) });
         }
         if !self.sources.is_empty() {

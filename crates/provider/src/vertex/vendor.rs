@@ -15,7 +15,7 @@ use crate::{
     attachment::AttachmentLimits,
     connection::{base_url, read_headers},
     credential::{KeySource, Program},
-    hosted::{HostedProblem, HostedToolSpec},
+    hosted::{HostedProblem, HostedTool},
     vendor::Vendor,
     vendor_error::{Facts, VendorFailure},
 };
@@ -129,8 +129,8 @@ const BUDGET: Kind<u32> =
 
 /// A search can leave out domains and do no more; Gemini 3 takes it beside tools that run here, older models refuse
 /// (<https://github.com/BerriAI/litellm/pull/38650>).
-fn hosts(tool: &HostedToolSpec, model: &str, alone: bool) -> Result<(), HostedProblem> {
-    let HostedToolSpec::WebSearch(limits) = tool else { return Err(HostedProblem::NoSuchTool) };
+fn hosts(tool: &HostedTool, model: &str, alone: bool) -> Result<(), HostedProblem> {
+    let HostedTool::WebSearch(limits) = tool else { return Err(HostedProblem::NoSuchTool) };
     if !limits.allowed_domains.is_empty() {
         Err(HostedProblem::Restriction("allowed_domains"))
     } else if limits.max_uses.is_some() {
