@@ -9,7 +9,7 @@
 use serde_json::{Value, json};
 
 use super::NAME;
-use crate::wire::is_visible;
+use crate::{reply::str_of, wire::is_visible};
 use flemma_model::{Event, Hosted, HostedBlock, WebSource};
 
 /// The passages of the prose that is being read.
@@ -26,8 +26,7 @@ impl Cited {
             return;
         }
         for citation in &citations {
-            let field = |name| citation.get(name).and_then(Value::as_str).unwrap_or_default();
-            WebSource::new(field("url"), field("title")).add(&mut self.sources);
+            WebSource::new(str_of(citation, "url"), str_of(citation, "title")).add(&mut self.sources);
         }
         self.passages.push(json!({ "text": text, "citations": citations }));
     }

@@ -19,6 +19,7 @@ use crate::{
     ErrorKind, ErrorResponse, HttpRequest, ProviderError,
     auth::Key,
     redact::{Redaction, redact},
+    reply::str_of,
     server::USER_AGENT,
 };
 use flemma_text::one_line;
@@ -177,8 +178,7 @@ impl KeyFile {
     /// anything.
     pub fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
         let json: Value = serde_json::from_slice(&response.body).unwrap_or_default();
-        let text = |name: &str| json.get(name).and_then(Value::as_str).unwrap_or_default();
-        let (name, words) = (text("error"), text("error_description"));
+        let (name, words) = (str_of(&json, "error"), str_of(&json, "error_description"));
         let kind = match response.status {
             408 | 504 => ErrorKind::Timeout,
             429 => ErrorKind::RateLimited,

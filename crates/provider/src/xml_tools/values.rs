@@ -85,7 +85,8 @@ fn named(key: &str, value: &Value) -> Element {
     parameter
 }
 
-fn text_of(value: &Value) -> String {
+/// A value as text.
+pub(super) fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
