@@ -96,11 +96,17 @@ fn is_name(key: &str) -> bool {
         && key.chars().all(|letter| is_start(letter) || letter.is_numeric() || "-.".contains(letter))
 }
 
+/// The types of a word that are not text, and how it is read as each.
+const KINDS: [(&str, fn(&str) -> Option<Value>); 3] = [
+    ("boolean", |word| Some(word.parse::<bool>().ok()?.into())),
+    ("integer", |word| Some(word.parse::<i64>().ok()?.into())),
+    ("number", |word| Some(Number::from_f64(word.parse().ok()?)?.into())),
+];
+
 /// What an element means where the schema wants this.
 fn value(element: &Element, schema: Option<&Value>, source: &str) -> Value {
     let schema = schema.map(|schema| choice(schema, element, source));
     let types = schema.map(types).unwrap_or_default();
-    let allows = |kind: &str| types.is_empty() || types.contains(&kind);
     let has_children = has_children(element);
     let text = element.text();
     if types.contains(&"array") {
@@ -119,22 +125,9 @@ fn value(element: &Element, schema: Option<&Value>, source: &str) -> Value {
     {
         return Value::Null;
     }
-    if !types.is_empty() && !types.contains(&"string") {
-        if allows("boolean")
-            && let Ok(is_true) = word.parse::<bool>()
-        {
-            return is_true.into();
-        }
-        if allows("integer")
-            && let Ok(number) = word.parse::<i64>()
-        {
-            return number.into();
-        }
-        if allows("number")
-            && let Some(number) = word.parse::<f64>().ok().and_then(Number::from_f64)
-        {
-            return number.into();
-        }
+    let read = KINDS.iter().filter(|(kind, _)| types.contains(kind)).find_map(|(_, read)| read(word));
+    if let Some(value) = read.filter(|_| !types.contains(&"string")) {
+        return value;
     }
     // The blanks around one line are layout, as is the line break after the tag.
     let is_one_line = !text.trim_matches(['\n', '\r', ' ', '\t']).contains('\n');
