@@ -96,8 +96,10 @@ fn is_name(key: &str) -> bool {
         && key.chars().all(|letter| is_start(letter) || letter.is_numeric() || "-.".contains(letter))
 }
 
+type ReadWord = fn(&str) -> Option<Value>;
+
 /// The types of a word that are not text, and how it is read as each.
-const KINDS: [(&str, fn(&str) -> Option<Value>); 3] = [
+const KINDS: [(&str, ReadWord); 3] = [
     ("boolean", |word| Some(word.parse::<bool>().ok()?.into())),
     ("integer", |word| Some(word.parse::<i64>().ok()?.into())),
     ("number", |word| Some(Number::from_f64(word.parse().ok()?)?.into())),
