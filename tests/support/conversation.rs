@@ -7,9 +7,9 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use flemma_model::{Event, Message, Part, Role, Signature};
+use flemma_model::{Event, Hosted, HostedBlock, Message, Part, Role, Signature};
 use flemma_provider::{
-    Decoder, Exchange, HttpRequest, Provider, ProviderError, ProviderName, Request, Server, ToolSpec, VendorOptions,
+    Decoder, Exchange, HttpRequest, ProviderError, ProviderName, Request, Server, ToolSpec, VendorOptions,
     auth::Environment,
 };
 use proptest::prelude::*;
@@ -68,7 +68,7 @@ pub fn keyed(name: &str, base_url: &str, key: &'static str) -> Server {
 }
 
 /// What is sent, and what reads the reply.
-pub fn exchange(provider: &dyn Provider, request: &Request) -> Result<(HttpRequest, Box<dyn Decoder>), ProviderError> {
+pub fn exchange(provider: &Server, request: &Request) -> Result<(HttpRequest, Box<dyn Decoder>), ProviderError> {
     match provider.prepare(request)? {
         Exchange::Http { request, decoder } => Ok((request, decoder)),
         Exchange::Script(_) => panic!("this provider is no script"),
@@ -102,7 +102,7 @@ fn number_made_up(events: &mut [Event]) {
     for event in events {
         let id = match event {
             Event::ToolUse { id, .. } => &mut id.0,
-            Event::HostedUse { id, .. } => &mut id.0,
+            Event::Hosted(Hosted { block: HostedBlock::Call { id, .. }, .. }) => &mut id.0,
             _ => continue,
         };
         let Some((prefix, digits)) = id.split_once('_').filter(|(prefix, _)| ["call", "vertex"].contains(prefix))
@@ -146,7 +146,12 @@ fn any_part(role: Role, signed: Part) -> BoxedStrategy<Part> {
 
 /// A turn with visible text at both ends: it stands for itself, as one of a real conversation does.
 pub fn any_turn(role: Role, signed: Part) -> impl Strategy<Value = (Role, Vec<Part>)> {
-    prop::collection::vec(any_part(role, signed), 0..4).prop_map(move |mut parts| {
+    turn_of(role, any_part(role, signed))
+}
+
+/// Any turn of such parts, with visible text at both ends.
+pub fn turn_of(role: Role, part: impl Strategy<Value = Part>) -> impl Strategy<Value = (Role, Vec<Part>)> {
+    prop::collection::vec(part, 0..4).prop_map(move |mut parts| {
         parts.insert(0, text("from"));
         parts.push(text("to"));
         (role, parts)

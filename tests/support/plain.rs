@@ -1,26 +1,12 @@
-//! A provider whose replies are what the server sends, as text.
+//! Replies that are what the server sends, as text.
 
 use flemma_model::{Event, StopReason};
-use flemma_provider::{Decoder, ErrorKind, ErrorResponse, Exchange, HttpRequest, Provider, ProviderError, Request};
+use flemma_provider::{Decoder, ErrorKind, ErrorResponse, ProviderError};
 
-/// A server that sends text as it is.
-#[derive(Debug)]
+/// Reads text as it is.
 pub struct Plain;
 
-struct PlainDecoder;
-
-impl Provider for Plain {
-    fn name(&self) -> &'static str {
-        "plain"
-    }
-
-    fn prepare(&self, _: &Request) -> Result<Exchange, ProviderError> {
-        let request = HttpRequest { url: String::new(), headers: Vec::new(), body: Vec::new() };
-        Ok(Exchange::Http { request, decoder: Box::new(PlainDecoder) })
-    }
-}
-
-impl Decoder for PlainDecoder {
+impl Decoder for Plain {
     fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError> {
         events.push(Event::Text(String::from_utf8(bytes.to_vec()).unwrap()));
         Ok(())

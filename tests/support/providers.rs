@@ -14,7 +14,7 @@ use std::{
 use flemma_chat as chat;
 use flemma_chat::Transcript;
 use flemma_provider::{
-    CacheRetention, Provider, RequestParameters, Thinking, ThinkingLevel, ToolSpec, auth::Environment,
+    CacheRetention, RequestParameters, Server, Thinking, ThinkingLevel, ToolSpec, auth::Environment,
 };
 use serde_json::json;
 
@@ -49,20 +49,20 @@ pub fn conversations() -> Vec<(String, Transcript)> {
 }
 
 /// The providers, each with models that take different things.
-pub fn providers() -> Vec<(Box<dyn Provider>, &'static [&'static str])> {
+pub fn providers() -> Vec<(Server, &'static [&'static str])> {
     let environment = Environment::new(|_| Some("sk-secret".to_owned()));
     vec![
         (
-            Box::new(provider_of("anthropic", json!({}), environment.clone())),
+            provider_of("anthropic", json!({}), environment.clone()),
             &["claude-sonnet-4-5", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "my-deployment"],
         ),
         (
-            Box::new(provider_of("openai", json!({}), environment.clone())),
+            provider_of("openai", json!({}), environment.clone()),
             &["gpt-6-astra", "gpt-5.6-terra", "gpt-5.4", "gpt-4.1", "o3", "my-deployment"],
         ),
-        (Box::new(keyed("openai_compatible", "http://localhost:11434/v1", "sk-secret")), &["llama"]),
+        (keyed("openai_compatible", "http://localhost:11434/v1", "sk-secret"), &["llama"]),
         (
-            Box::new(provider_of("vertex", json!({"project_id": "p"}), environment)),
+            provider_of("vertex", json!({"project_id": "p"}), environment),
             &["gemini-2.0-flash", "gemini-2.5-pro", "gemini-3-pro-preview", "gemini-3.8-flash", "my-deployment"],
         ),
     ]

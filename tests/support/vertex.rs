@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use flemma_model::{Message, Part, Role};
 use flemma_provider::{
-    Decoder, Exchange, HttpRequest, Provider, ProviderError, ProviderName, Request, Server, VendorOptions,
-    auth::Environment,
+    Decoder, Exchange, HttpRequest, ProviderError, ProviderName, Request, Server, VendorOptions, auth::Environment,
 };
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use flemma_model::{Event, Message, Part, Role, StopReason};
-use flemma_provider::{ErrorKind, Exchange, Provider, ProviderError, Request, auth::Environment};
+use flemma_provider::{ErrorKind, Exchange, ProviderError, Request, auth::Environment};
 use flemma_runtime::http::{Http, Timeouts};
 use serde_json::json;
 

@@ -11,7 +11,7 @@ use std::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use flemma_model::{Event, Message, Part, Role};
 use flemma_provider::{
-    ErrorKind, KeyFile, Provider, ProviderError, ProviderName, Request, VendorOptions,
+    ErrorKind, KeyFile, ProviderError, ProviderName, Request, VendorOptions,
     auth::{Environment, Key},
     credential::{Credential, KeySource},
 };
@@ -391,7 +391,7 @@ fn a_refused_key_is_fetched_again() {
                 }),
                 build: Box::new(move |environment| {
                     let options = json!({"base_url": base_url});
-                    Ok(Arc::new(provider_of("anthropic", options, environment)) as Arc<dyn Provider>)
+                    Ok(provider_of("anthropic", options, environment))
                 }),
                 max_reply_bytes: 1 << 20,
             },
@@ -419,9 +419,7 @@ fn vertex_uses_the_token_and_project_of_the_key_file() {
         Recipient {
             environment: commands.environment(),
             credential: Some(gcloud()),
-            build: Box::new(move |environment| {
-                Ok(Arc::new(provider_of("vertex", json!({"base_url": base_url}), environment)) as Arc<dyn Provider>)
-            }),
+            build: Box::new(move |environment| Ok(provider_of("vertex", json!({"base_url": base_url}), environment))),
             max_reply_bytes: 1 << 20,
         },
     );

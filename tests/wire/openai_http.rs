@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use flemma_model::{Event, Message, Part, Role, StopReason};
-use flemma_provider::{ErrorKind, Exchange, Headers, Provider, ProviderError, Request, auth::Environment};
+use flemma_provider::{ErrorKind, Exchange, Headers, ProviderError, Request, auth::Environment};
 use flemma_runtime::http::{Http, Timeouts};
 use serde_json::json;
 
@@ -22,20 +22,20 @@ fn headers() -> Headers {
     headers
 }
 
-fn openai(server: &Server) -> impl Provider {
+fn openai(server: &Server) -> flemma_provider::Server {
     let environment = Environment::new(|name| (name == "OPENAI_API_KEY").then(|| KEY.to_owned()));
     let options = json!({"base_url": format!("{}/v1", server.base_url()), "headers": headers()});
     provider_of("openai", options, environment)
 }
 
-fn compatible(server: &Server) -> impl Provider {
+fn compatible(server: &Server) -> flemma_provider::Server {
     // OpenAI's key is set, and is sent to no other server.
     let environment = Environment::new(|name| (name == "OPENAI_API_KEY").then(|| KEY.to_owned()));
     let options = json!({"base_url": format!("{}/v1/", server.base_url()), "headers": headers()});
     provider_of("openai_compatible", options, environment)
 }
 
-async fn play(provider: &dyn Provider) -> (Vec<Event>, Result<(), ProviderError>) {
+async fn play(provider: &flemma_provider::Server) -> (Vec<Event>, Result<(), ProviderError>) {
     let message = Message { role: Role::User, parts: vec![Part::Text("Hello".to_owned())] };
     let request = Request { model: "m".to_owned(), messages: vec![Arc::new(message)], ..Request::default() };
     let mut events = Vec::new();

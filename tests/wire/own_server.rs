@@ -6,7 +6,7 @@ use std::{
 };
 
 use flemma_model::{Event, StopReason};
-use flemma_provider::{ErrorKind, Exchange, Provider, ProviderError, Request, auth::Environment, host, retry};
+use flemma_provider::{ErrorKind, Exchange, ProviderError, Request, auth::Environment, host, retry};
 use flemma_runtime::{
     ConversationId, OnUpdate, Recipient, RequestUpdate, Worker,
     http::{Http, Timeouts},
@@ -24,7 +24,7 @@ use crate::{
 const LONG: Timeouts =
     Timeouts { connect: Duration::from_secs(30), first_byte: Duration::from_secs(30), idle: Duration::from_secs(30) };
 
-type Build = fn(&str) -> Box<dyn Provider>;
+type Build = fn(&str) -> flemma_provider::Server;
 
 /// The timeout for tests that wait for silence.
 const SHORT: Duration = Duration::from_millis(400);
@@ -34,7 +34,7 @@ fn environment() -> Environment {
 }
 
 async fn perform(
-    provider: &dyn Provider,
+    provider: &flemma_provider::Server,
     request: &Request,
     timeouts: Timeouts,
 ) -> (Vec<Event>, Result<(), ProviderError>) {
@@ -93,15 +93,15 @@ async fn a_reply_that_does_not_begin_is_requested_once_more() {
 async fn https_to_a_server_without_tls_says_so_at_once() {
     // The scripted server waits for the rest of the line, as llama.cpp's does, and so TLS is never refused.
     let providers: [Build; 3] = [
-        |base| Box::new(provider_of("openai_compatible", json!({"base_url": format!("{base}/v1")}), environment())),
-        |base| Box::new(provider_of("openai", json!({"base_url": format!("{base}/v1")}), environment())),
-        |base| Box::new(provider_of("anthropic", json!({"base_url": base}), environment())),
+        |base| provider_of("openai_compatible", json!({"base_url": format!("{base}/v1")}), environment()),
+        |base| provider_of("openai", json!({"base_url": format!("{base}/v1")}), environment()),
+        |base| provider_of("anthropic", json!({"base_url": base}), environment()),
     ];
     for build in providers {
         let server = Server::start([Reply::json(404, &json!({"error": "no such page"}))]);
         let begun = Instant::now();
         let provider = build(&server.base_url().replace("http://", "https://"));
-        let (events, result) = perform(&*provider, &hello(), LONG).await;
+        let (events, result) = perform(&provider, &hello(), LONG).await;
         assert_eq!(events, []);
         let error = result.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Tls, "{error}");
@@ -211,8 +211,7 @@ impl Harness {
             credential: None,
             max_reply_bytes: 1 << 20,
             build: Box::new(move |environment| {
-                Ok(Arc::new(provider_of("openai_compatible", json!({"base_url": base_url}), environment))
-                    as Arc<dyn Provider>)
+                Ok(provider_of("openai_compatible", json!({"base_url": base_url}), environment))
             }),
         };
         let timeouts = Timeouts { connect: Duration::from_millis(200), ..LONG };

@@ -3,7 +3,7 @@
 use std::{net::TcpListener, sync::Arc, time::Duration};
 
 use flemma_model::{Event, Message, Part, Role};
-use flemma_provider::{ErrorKind, Exchange, Provider, ProviderError, Request, auth::Environment, retry};
+use flemma_provider::{ErrorKind, Exchange, ProviderError, Request, auth::Environment, retry};
 use flemma_runtime::http::{Http, Timeouts};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ const LONG: Timeouts =
 /// One vendor: its constructor, the beginning of a reply, and the text of an error.
 struct Vendor {
     name: &'static str,
-    build: fn(&str) -> Box<dyn Provider>,
+    build: fn(&str) -> flemma_provider::Server,
     begun: fn() -> Vec<u8>,
     error: fn(u16, &str) -> Value,
     /// Its error for a conversation that is 1,500 tokens too long.
@@ -41,7 +41,7 @@ fn environment() -> Environment {
 const VENDORS: [Vendor; 4] = [
     Vendor {
         name: "anthropic",
-        build: |base| Box::new(provider_of("anthropic", json!({"base_url": base}), environment())),
+        build: |base| provider_of("anthropic", json!({"base_url": base}), environment()),
         begun: || anthropic::Stream::new().text(&["half"]).events()[..3].concat().into_bytes(),
         error: |status, words| {
             let kind = match status {
@@ -56,7 +56,7 @@ const VENDORS: [Vendor; 4] = [
     },
     Vendor {
         name: "openai",
-        build: |base| Box::new(provider_of("openai", json!({"base_url": format!("{base}/v1")}), environment())),
+        build: |base| provider_of("openai", json!({"base_url": format!("{base}/v1")}), environment()),
         begun: || {
             let whole = responses::Stream::new().text(&["half"]).bytes();
             let end = String::from_utf8(whole.clone()).unwrap().find("event: response.output_text.done").unwrap();
@@ -74,9 +74,7 @@ const VENDORS: [Vendor; 4] = [
     },
     Vendor {
         name: "openai_compatible",
-        build: |base| {
-            Box::new(provider_of("openai_compatible", json!({"base_url": format!("{base}/v1")}), environment()))
-        },
+        build: |base| provider_of("openai_compatible", json!({"base_url": format!("{base}/v1")}), environment()),
         begun: || completions::Stream::new().text(&["half"]).bytes(),
         error: |status, words| json!({"error": {"code": status, "message": words}}),
         overflow: "request (9692 tokens) exceeds the available context size (8192 tokens), try increasing it",
@@ -85,7 +83,7 @@ const VENDORS: [Vendor; 4] = [
         name: "vertex",
         build: |base| {
             let options = json!({"base_url": base, "project_id": "my-project"});
-            Box::new(provider_of("vertex", options, environment()))
+            provider_of("vertex", options, environment())
         },
         begun: || vertex::Stream::new().text(&["half"]).bytes(),
         error: |status, words| {

@@ -8,7 +8,7 @@ use super::{
     turn::Turn,
 };
 use flemma_chat::Ending;
-use flemma_model::{Event, StopReason, UserError};
+use flemma_model::{Event, Hosted, HostedBlock, StopReason, UserError};
 use flemma_provider::{ProviderError, retry};
 
 impl Turn {
@@ -77,12 +77,12 @@ impl Turn {
             Event::Text(_) => Activity::Writing,
             Event::ThinkingStarted | Event::Thinking(_) => Activity::Thinking,
             Event::ToolUseProgress { name, bytes } => Activity::Calling { tool: name.clone(), bytes: *bytes },
-            Event::HostedUse { name, .. } => Activity::Hosting { tool: name.clone() },
-            Event::ThinkingFinished { .. }
-            | Event::RedactedThinking(_)
-            | Event::ToolUse { .. }
-            | Event::HostedResult { .. }
-            | Event::Citations { .. } => Activity::Waiting,
+            Event::Hosted(Hosted { block: HostedBlock::Call { name, .. }, .. }) => {
+                Activity::Hosting { tool: name.clone() }
+            }
+            Event::ThinkingFinished { .. } | Event::RedactedThinking(_) | Event::ToolUse { .. } | Event::Hosted(_) => {
+                Activity::Waiting
+            }
         };
         if let Phase::Requesting { .. } = self.phase {
             if !std::mem::take(&mut self.has_captured) {

@@ -54,26 +54,20 @@ fn value(text: &str, start: usize) -> (usize, Cow<'_, str>, bool) {
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
         return (start + end, Cow::Borrowed(&rest[..end]), true);
     }
-    let mut escaped = false;
-    for (index, byte) in rest.bytes().enumerate().skip(1) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => {
-                let quoted = &rest[..=index];
-                let plain = &quoted[1..index];
-                if !plain.contains('\\') {
-                    return (start + index + 1, Cow::Borrowed(plain), true);
-                }
-                return match serde_json::from_str::<String>(quoted) {
-                    Ok(value) => (start + index + 1, Cow::Owned(value), true),
-                    Err(_) => (start + index + 1, Cow::Borrowed(plain), false),
-                };
-            }
-            _ => {}
-        }
-    }
-    (text.len(), Cow::Borrowed(&rest[1..]), false)
+    let mut is_escaped = false;
+    let closes = |byte: u8| {
+        let was_escaped = is_escaped;
+        is_escaped = byte == b'\\' && !was_escaped;
+        byte == b'"' && !was_escaped
+    };
+    let Some(length) = rest.bytes().skip(1).position(closes) else {
+        return (text.len(), Cow::Borrowed(&rest[1..]), false);
+    };
+    let plain = &rest[1..=length];
+    let end = length + 2;
+    let value = if plain.contains('\\') { serde_json::from_str(&rest[..end]).ok() } else { Some(plain.to_owned()) };
+    let is_sound = value.is_some();
+    (start + end, value.map_or(Cow::Borrowed(plain), Cow::Owned), is_sound)
 }
 
 /// What is wrong with a word that has no value.

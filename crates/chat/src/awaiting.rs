@@ -8,49 +8,31 @@
 //! A block without `kind` waits for approval, and one without `executor` is a server tool's. The deadline is an absolute
 //! time in UTC (RFC 3339). The words inform the reader of the file and other programs; they authorise nothing.
 
-use std::fmt;
-
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Status, StatusBlock};
+use super::{Status, StatusBlock, words::words};
 
 /// The attributes of a pending block, in the order in which they are written.
 const KEYS: [&str; 4] = ["kind", "executor", "expires", "question"];
 
-/// What a pending call waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum AwaitKind {
-    /// The user's decision whether it may run.
-    #[default]
-    Approval,
-    /// The user's answer, which is the result.
-    Elicitation,
-    /// The editor's user interface, which runs it.
-    ClientExec,
+words! {
+    /// What a pending call waits for.
+    #[derive(Default)]
+    pub enum AwaitKind {
+        /// The user's decision whether it may run.
+        #[default]
+        Approval = "approval",
+        /// The user's answer, which is the result.
+        Elicitation = "elicitation",
+        /// The editor's user interface, which runs it.
+        ClientExec = "client_exec",
+    }
 }
 
 impl AwaitKind {
-    /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Approval, Self::Elicitation, Self::ClientExec];
-
-    /// The word in the document.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Approval => "approval",
-            Self::Elicitation => "elicitation",
-            Self::ClientExec => "client_exec",
-        }
-    }
-
     /// The kind of this name, ignoring case.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(word))
-    }
-}
-
-impl fmt::Display for AwaitKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -86,21 +86,13 @@ pub struct Calls<'a> {
 pub(super) type Site = (usize, usize);
 
 /// A tool use, or a result, where it stands.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Placed<'a, T> {
     pub site: Site,
     pub message: &'a ParsedMessage,
     pub block: &'a Block,
-    pub tool: &'a T,
+    pub tool: T,
 }
-
-impl<T> Clone for Placed<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Placed<'_, T> {}
 
 impl<T> Placed<'_, T> {
     /// The lines of the block.
@@ -109,7 +101,7 @@ impl<T> Placed<'_, T> {
     }
 }
 
-impl Placed<'_, ToolUse> {
+impl Placed<'_, &ToolUse> {
     /// The input.
     pub fn input(self, text: &dyn Text) -> ToolInput {
         Slice::read(text, self.lines()).input(self.message, self.block)
@@ -122,7 +114,7 @@ impl Placed<'_, ToolUse> {
         hasher.finish()
     }
 
-    fn describe(self, result: Option<Placed<'_, ToolResult>>, text: &dyn Text) -> OpenCall {
+    fn describe(self, result: Option<Placed<'_, &ToolResult>>, text: &dyn Text) -> OpenCall {
         let ToolUse { id, name, known, .. } = self.tool;
         let read = || {
             let input = self.input(text);
@@ -142,7 +134,7 @@ impl Placed<'_, ToolUse> {
     }
 }
 
-impl Placed<'_, ToolResult> {
+impl Placed<'_, &ToolResult> {
     /// The line of the fence with the status, if it is a placeholder.
     pub fn status_line(self) -> Option<usize> {
         self.tool.body.status()?;
@@ -166,8 +158,8 @@ impl Placed<'_, ToolResult> {
 /// An open call, with its placeholder or its empty header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open<'a> {
-    pub call: Placed<'a, ToolUse>,
-    pub result: Option<Placed<'a, ToolResult>>,
+    pub call: Placed<'a, &'a ToolUse>,
+    pub result: Option<Placed<'a, &'a ToolResult>>,
 }
 
 impl<'a> Open<'a> {
@@ -244,7 +236,7 @@ impl<'a> Calls<'a> {
     pub fn answered_inputs(self, id: &CallId, name: &str, text: &dyn Text) -> Vec<Arc<ToolInput>> {
         let mut inputs = Vec::new();
         for turn in self.turns_backwards() {
-            let is_meant = |call: &Placed<'_, ToolUse>| call.tool.id == *id && call.tool.name == name;
+            let is_meant = |call: &Placed<'_, &ToolUse>| call.tool.id == *id && call.tool.name == name;
             let wanted: Vec<_> = self.uses_in(&turn).filter(is_meant).collect();
             if !wanted.is_empty() {
                 let open: Vec<Site> = self.open_in(&turn).iter().map(|open| open.call.site).collect();
@@ -339,12 +331,15 @@ impl<'a> Calls<'a> {
     }
 
     /// The calls of a turn that run here.
-    pub(super) fn uses_in(self, turn: &Turn) -> impl DoubleEndedIterator<Item = Placed<'a, ToolUse>> + use<'a> {
+    pub(super) fn uses_in(self, turn: &Turn) -> impl DoubleEndedIterator<Item = Placed<'a, &'a ToolUse>> + use<'a> {
         self.tools_in(turn.replies.clone(), |block| block.tool_use().filter(|tool| !tool.hosted))
     }
 
     /// The results and placeholders of a turn.
-    pub(super) fn results_in(self, turn: &Turn) -> impl DoubleEndedIterator<Item = Placed<'a, ToolResult>> + use<'a> {
+    pub(super) fn results_in(
+        self,
+        turn: &Turn,
+    ) -> impl DoubleEndedIterator<Item = Placed<'a, &'a ToolResult>> + use<'a> {
         self.tools_in(turn.answers.clone(), Block::tool_result)
     }
 
@@ -357,7 +352,7 @@ impl<'a> Calls<'a> {
         self,
         messages: Range<usize>,
         tool_of: fn(&'a Block) -> Option<&'a T>,
-    ) -> impl DoubleEndedIterator<Item = Placed<'a, T>> {
+    ) -> impl DoubleEndedIterator<Item = Placed<'a, &'a T>> {
         messages.flat_map(move |index| {
             let message = &self.messages[index];
             let placed = move |(at, block)| Some(Placed { site: (index, at), message, block, tool: tool_of(block)? });
@@ -373,7 +368,7 @@ impl<'a> Calls<'a> {
     }
 
     /// The tool use at a line.
-    pub(super) fn use_at(self, line: usize) -> Option<Placed<'a, ToolUse>> {
+    pub(super) fn use_at(self, line: usize) -> Option<Placed<'a, &'a ToolUse>> {
         let site = self.block_at(line)?;
         let message = &self.messages[site.0];
         let block = &message.blocks[site.1];
@@ -382,7 +377,7 @@ impl<'a> Calls<'a> {
 
     /// The open calls of a turn.
     pub(super) fn open_in(self, turn: &Turn) -> Vec<Open<'a>> {
-        let mut results: HashMap<&CallId, (Placed<'_, ToolResult>, bool)> = HashMap::new();
+        let mut results: HashMap<&CallId, (Placed<'_, &ToolResult>, bool)> = HashMap::new();
         for result in self.results_in(turn) {
             results.entry(&result.tool.id).or_insert((result, false)).1 |= result.tool.body.is_answer();
         }

@@ -3,49 +3,30 @@
 //! The name is a whole word, as the name of a tool is ([`super::mention`]). Behind it may stand `:` and a path, which is written
 //! as in a reference to a file. A tool of the same name is named with braces: `@{diff}`.
 
-use std::{fmt, ops::Range, path::PathBuf};
+use std::{ops::Range, path::PathBuf};
 
-use super::{Document, Text, at_sign::read_at_signs, mention, reference};
+use super::{Document, Text, at_sign::read_at_signs, mention, reference, words::words};
 
-/// What a reference to the editor is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EditorSubject {
-    /// The text of a buffer.
-    Buffer,
-    /// The diagnostics of a buffer.
-    Diagnostics,
-    /// What `git diff` says of the working tree.
-    Diff,
-    /// The quickfix list.
-    Quickfix,
-    /// The function, or whatever else has a name, around the cursor.
-    Symbol,
+words! {
+    /// What a reference to the editor is about, by the name behind its `@`.
+    pub enum EditorSubject {
+        /// The text of a buffer.
+        Buffer = "buffer",
+        /// The diagnostics of a buffer.
+        Diagnostics = "diagnostics",
+        /// What `git diff` says of the working tree.
+        Diff = "diff",
+        /// The quickfix list.
+        Quickfix = "quickfix",
+        /// The function, or whatever else has a name, around the cursor.
+        Symbol = "symbol",
+    }
 }
 
 impl EditorSubject {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Buffer, Self::Diagnostics, Self::Diff, Self::Quickfix, Self::Symbol];
-
-    /// The name behind the `@`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Buffer => "buffer",
-            Self::Diagnostics => "diagnostics",
-            Self::Diff => "diff",
-            Self::Quickfix => "quickfix",
-            Self::Symbol => "symbol",
-        }
-    }
-
     /// The subject of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|subject| subject.as_str() == name)
-    }
-}
-
-impl fmt::Display for EditorSubject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -31,7 +31,7 @@ use super::{
     blocks::{block, json},
     syntax::{result_header, use_header},
 };
-use flemma_model::{CallId, WebSource};
+use flemma_model::{Hosted, HostedBlock, WebSource};
 use flemma_text::Fence;
 
 /// The id of a list of sources, and the first word of its info string.
@@ -63,26 +63,26 @@ impl HostedInfo {
     }
 }
 
-/// The lines of a call.
-pub(super) fn call(provider: &str, name: &str, id: &CallId, raw: &Value) -> Vec<String> {
-    block(use_header(name, id, true), &info("json", provider), &json(raw))
+/// The lines of what a provider did.
+pub(super) fn lines(Hosted { provider, block }: &Hosted) -> Vec<String> {
+    match block {
+        HostedBlock::Call { id, name, raw } => fenced(use_header(name, id, true), "json", provider, &json(raw)),
+        HostedBlock::Result { id, raw, is_error } => {
+            fenced(result_header(id, *is_error, true), "json", provider, &json(raw))
+        }
+        HostedBlock::Citations { sources, raw } => {
+            let list =
+                sources.iter().map(|source| format!("{BULLET}{} {}", source.url, source.title).trim_end().to_owned());
+            let parts = [list.collect::<Vec<_>>().join("\n"), raw.as_ref().map_or_else(String::new, Value::to_string)];
+            let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            fenced(result_header(&SOURCES.into(), false, true), SOURCES, provider, &parts.join("\n\n"))
+        }
+    }
 }
 
-/// The lines of a result.
-pub(super) fn result(provider: &str, id: &CallId, raw: &Value, is_error: bool) -> Vec<String> {
-    block(result_header(id, is_error, true), &info("json", provider), &json(raw))
-}
-
-/// The lines of a list of sources.
-pub(super) fn citations(provider: &str, sources: &[WebSource], raw: Option<&Value>) -> Vec<String> {
-    let list = sources.iter().map(|source| format!("{BULLET}{} {}", source.url, source.title).trim_end().to_owned());
-    let parts = [list.collect::<Vec<_>>().join("\n"), raw.map_or_else(String::new, Value::to_string)];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    block(result_header(&SOURCES.into(), false, true), &info(SOURCES, provider), &parts.join("\n\n"))
-}
-
-fn info(word: &str, provider: &str) -> String {
-    format!("{word} {PROVIDER}={}", attributes::write(provider))
+/// A block whose info string is this word and the provider.
+fn fenced(header: String, word: &str, provider: &str, content: &str) -> Vec<String> {
+    block(header, &format!("{word} {PROVIDER}={}", attributes::write(provider)), content)
 }
 
 /// Reads the content of the fence of a list of sources: the sources and the vendor's JSON. `None` if the line that

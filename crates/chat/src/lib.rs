@@ -56,6 +56,7 @@ mod tail;
 mod text;
 mod text_copy;
 mod transcript;
+mod words;
 
 pub use attachment::attachment_info;
 pub use awaiting::{AwaitKind, Awaiting, deadline};

@@ -122,19 +122,18 @@ pub fn open_prompt(messages: &[ParsedMessage], text: &dyn Text) -> (Vec<TextEdit
         let at = Position::start_of(last + lines.len() - 1);
         (vec![TextEdit::insert(end, lines.into_iter().map(str::to_owned).collect())], at)
     };
-    let Some(message) = messages.last() else {
-        return match (count <= 1 && content.is_empty(), blank) {
-            (true, _) => append(vec!["@You:", ""]),
-            (false, true) => append(vec!["", "@You:", ""]),
-            (false, false) => append(vec!["", "", "@You:", ""]),
-        };
-    };
-    if message.swallows() {
+    let message = messages.last();
+    if message.is_some_and(ParsedMessage::swallows) {
         return (Vec::new(), end);
     }
-    if message.role != Speaker::You {
-        return append(if blank { vec!["", "@You:", ""] } else { vec!["", "", "@You:", ""] });
-    }
+    let Some(message) = message.filter(|message| message.role == Speaker::You) else {
+        let gap: &[&str] = match (count <= 1 && content.is_empty(), blank) {
+            (true, _) => &[],
+            (false, true) => &[""],
+            (false, false) => &["", ""],
+        };
+        return append([gap, &["@You:", ""]].concat());
+    };
     match message.blocks.last() {
         None => append(vec!["", ""]),
         Some(block) if block.is_tool() => append(vec!["", "", ""]),
@@ -216,7 +215,7 @@ impl<'a> Plan<'a> {
         let results: HashMap<&CallId, _> = calls.results_in(turn).rev().map(|found| (&found.tool.id, found)).collect();
         let uses: Vec<_> = calls.uses_in(turn).collect();
         let index = uses.iter().position(|call| call.site == site)?;
-        let result_of = |call: &Placed<'_, ToolUse>| results.get(&call.tool.id).copied();
+        let result_of = |call: &Placed<'_, &ToolUse>| results.get(&call.tool.id).copied();
         if let Some(before) = uses[..index].iter().rev().find_map(result_of) {
             let line = before.lines().end - 1;
             return (!before.block.swallows()).then_some(Anchor::After { line, bare: false });
@@ -243,7 +242,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Inserts a fence below a result header without one.
-    fn fill(&mut self, result: Placed<'_, ToolResult>, fence: Vec<String>) {
+    fn fill(&mut self, result: Placed<'_, &ToolResult>, fence: Vec<String>) {
         if result.block.tool_fence().is_none() {
             let line = result.lines().start;
             let mut lines = vec![String::new(), String::new()];
@@ -254,7 +253,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Replaces the fence of a placeholder by that of a result, or inserts it below a header without one.
-    fn replace_placeholder(&mut self, result: Placed<'_, ToolResult>, mut lines: Vec<String>) {
+    fn replace_placeholder(&mut self, result: Placed<'_, &ToolResult>, mut lines: Vec<String>) {
         let Some(line) = result.status_line() else { return self.fill(result, lines) };
         let last = if result.block.closed {
             result.lines().end - 1
@@ -324,7 +323,7 @@ impl<'a> Plan<'a> {
 }
 
 /// Adds or removes ` (error)` at the end of a result's header.
-fn mark_error(result: Placed<'_, ToolResult>, text: &dyn Text, is_error: bool) -> Option<TextEdit> {
+fn mark_error(result: Placed<'_, &ToolResult>, text: &dyn Text, is_error: bool) -> Option<TextEdit> {
     if result.tool.is_error == is_error {
         return None;
     }

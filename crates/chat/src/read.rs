@@ -15,7 +15,7 @@ use super::{
     syntax::ThinkingTag,
 };
 use flemma_model as model;
-use flemma_model::{Attachment, Part, ToolInput};
+use flemma_model::{Attachment, Hosted, HostedBlock, Part, ToolInput};
 
 impl Slice<'_> {
     /// One line without carriage returns at its end; empty outside of the lines that were read.
@@ -71,7 +71,8 @@ pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<mode
                 // The reply was aborted before the result. A call without a result is never sent back.
                 if !message.is_aborted() || message.hosted_result(&tool.id).is_some() {
                     let HostedInfo { provider, .. } = hosted_info(message, block, &lines);
-                    parts.push(Part::HostedUse { provider, id: tool.id.clone(), name: tool.name.clone(), raw });
+                    let call = HostedBlock::Call { id: tool.id.clone(), name: tool.name.clone(), raw };
+                    parts.push(Part::Hosted(Hosted { provider, block: call }));
                 }
             }
             BlockKind::ToolUse(tool) => {
@@ -83,14 +84,15 @@ pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<mode
             }
             BlockKind::ToolResult(tool) if tool.hosted => {
                 let HostedInfo { provider, is_sources } = hosted_info(message, block, &lines);
-                parts.push(if is_sources {
+                let block = if is_sources {
                     let sources = hosted::read_citations(&lines.inside(message, block));
                     let (sources, raw) = sources.ok_or_else(|| damaged(message, block))?;
-                    Part::Citations { provider, sources, raw }
+                    HostedBlock::Citations { sources, raw }
                 } else {
-                    let (id, raw) = (tool.id.clone(), vendor_json(message, block, &lines)?);
-                    Part::HostedResult { provider, id, raw, is_error: tool.is_error }
-                });
+                    let raw = vendor_json(message, block, &lines)?;
+                    HostedBlock::Result { id: tool.id.clone(), raw, is_error: tool.is_error }
+                };
+                parts.push(Part::Hosted(Hosted { provider, block }));
             }
             BlockKind::ToolResult(tool) => {
                 let attachments = match &tool.body {

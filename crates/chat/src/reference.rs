@@ -237,13 +237,8 @@ pub fn files(document: &Document, range: Range<usize>, text: &dyn Text) -> Vec<N
         } else if let Some(ResultBody::Attached(_, attachments)) = block.tool_result().map(|result| &result.body)
             && let Some(line) = message.fence_of(block).filter(|line| range.contains(line))
         {
-            let named = |attachment: &Attachment| NamedFile {
-                line,
-                columns: None,
-                path: attachment.path.clone(),
-                has_lines: false,
-            };
-            found.extend(attachments.iter().map(named));
+            let paths = attachments.iter().map(|attachment| attachment.path.clone());
+            found.extend(paths.map(|path| NamedFile { line, columns: None, path, has_lines: false }));
         }
     }
     found

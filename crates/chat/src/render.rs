@@ -56,9 +56,7 @@ fn message(role: Speaker, parts: &[Part]) -> String {
             Part::ToolUse { id, name, input } => {
                 writer.block(&blocks::tool_use(name, id, &ToolInput::Json(input.clone())));
             }
-            Part::HostedUse { provider, id, name, raw } => {
-                writer.block(&hosted::call(provider, name, id, raw));
-            }
+            Part::Hosted(hosted) => writer.block(&hosted::lines(hosted)),
             Part::ToolResult { id, output, is_error, attachments } => {
                 let info = if attachments.is_empty() { String::new() } else { attachment_info(attachments) };
                 writer.block(&blocks::tool_result(id, output, *is_error, &info));
@@ -68,12 +66,6 @@ fn message(role: Speaker, parts: &[Part]) -> String {
             Part::Attachment(attachment) => {
                 writer.text(&reference::write(attachment));
                 writer.end();
-            }
-            Part::HostedResult { provider, id, raw, is_error } => {
-                writer.block(&hosted::result(provider, id, raw, *is_error));
-            }
-            Part::Citations { provider, sources, raw } => {
-                writer.block(&hosted::citations(provider, sources, raw.as_ref()));
             }
         }
     }

@@ -81,13 +81,7 @@ impl ReplyWriter {
                 let id = self.own_id(id);
                 self.writer.block(&blocks::tool_use(name, &id, input));
             }
-            Event::HostedUse { provider, id, name, raw } => self.writer.block(&hosted::call(provider, name, id, raw)),
-            Event::HostedResult { provider, id, raw, is_error } => {
-                self.writer.block(&hosted::result(provider, id, raw, *is_error));
-            }
-            Event::Citations { provider, sources, raw } => {
-                self.writer.block(&hosted::citations(provider, sources, raw.as_ref()));
-            }
+            Event::Hosted(hosted) => self.writer.block(&hosted::lines(hosted)),
             Event::ToolUseProgress { .. } | Event::Usage(_) | Event::Finished(_) => {}
         }
     }

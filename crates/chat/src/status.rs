@@ -8,9 +8,7 @@
 //! The user edits the status by hand. Case is ignored, and `reject` and `deny` are read as `rejected` and `denied`. A
 //! block with an invalid status is an error of the document: no tool runs until it is fixed. Such a block is read as `pending`.
 
-use std::fmt;
-
-use super::attributes;
+use super::{attributes, words::words};
 use flemma_text::suggest::nearest;
 
 /// The first word of the info string of a status block.
@@ -19,48 +17,30 @@ pub(super) const INFO: &str = "flemma:tool";
 /// The prefix of all info strings that are reserved for Flemma.
 pub(super) const RESERVED: &str = "flemma:";
 
-/// The status of a call, written `status=S` in the info string of the fence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// The user has to decide.
-    Pending,
-    /// It may run.
-    Approved,
-    /// Denied by a policy.
-    Denied,
-    /// Rejected by the user. Text in the block is the reason.
-    Rejected,
-    /// It is running.
-    Running,
+words! {
+    /// The status of a call, written `status=S` in the info string of the fence, in the order in which a call may pass
+    /// through them.
+    pub enum Status {
+        /// The user has to decide.
+        Pending = "pending",
+        /// It may run.
+        Approved = "approved",
+        /// Denied by a policy.
+        Denied = "denied",
+        /// Rejected by the user. Text in the block is the reason.
+        Rejected = "rejected",
+        /// It is running.
+        Running = "running",
+    }
 }
 
 impl Status {
-    /// All statuses, in the order in which a call may pass through them.
-    pub const ALL: [Self; 5] = [Self::Pending, Self::Approved, Self::Denied, Self::Rejected, Self::Running];
-
-    /// The word in the document.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Approved => "approved",
-            Self::Denied => "denied",
-            Self::Rejected => "rejected",
-            Self::Running => "running",
-        }
-    }
-
     /// The status that `word` names, ignoring case; `None` if there is none. `reject` and `deny` are accepted for
     /// `rejected` and `denied`.
     pub fn parse(word: &str) -> Option<Self> {
         let others = [("reject", Self::Rejected), ("deny", Self::Denied)];
         let words = Self::ALL.into_iter().map(|status| (status.as_str(), status)).chain(others);
         words.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(word)).map(|(_, status)| status)
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Config, ListOption, OptionDocumentation, layers::nested};
 use flemma_model::UserError;
-use flemma_model::options::Problem;
+use flemma_model::options::{Fault, Problem};
 use flemma_provider::connection::SETUP_ONLY;
 use flemma_text::suggest::nearest;
 
@@ -175,7 +175,7 @@ impl BufferOptions {
                 let alone = nested(&at, value.clone());
                 if let Err(error) = Config::from_layers(&[alone]) {
                     // What this option needs beside it may be set already, or by the next line.
-                    let own = |problem: &&Problem| !matches!(problem, Problem::Missing { .. });
+                    let own = |problem: &&Problem| !matches!(problem.fault, Fault::Missing(_));
                     if let Some(problem) = error.problems.iter().find(own) {
                         return Err(self.complaint(problem, path));
                     }
@@ -290,11 +290,9 @@ impl BufferOptions {
 
     /// A problem in the words of the file: with its paths.
     fn complaint(&self, problem: &Problem, path: &str) -> UserError {
-        UserError::new(match problem {
-            Problem::Wrong { expected, found, .. } => {
-                format!("{} must be {expected}, not {found}", self.shown(path))
-            }
-            Problem::Unknown { .. } | Problem::Missing { .. } | Problem::Odd { .. } => problem.to_string(),
+        UserError::new(match &problem.fault {
+            Fault::Wrong { expected, found } => format!("{} must be {expected}, not {found}", self.shown(path)),
+            Fault::Unknown(_) | Fault::Missing(_) | Fault::Odd(_) => problem.to_string(),
         })
     }
 }

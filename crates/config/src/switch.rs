@@ -16,7 +16,7 @@ use super::{
     options::Recipient,
 };
 use flemma_model::UserError;
-use flemma_model::options::{self, Problem, Table};
+use flemma_model::options::{self, Fault, Problem, Table};
 use flemma_provider::{ProviderName, connection::SECRET};
 use flemma_text::suggest::nearest;
 
@@ -151,7 +151,7 @@ pub(super) fn presets(table: &mut Table<'_>, key: &str) -> BTreeMap<String, Valu
 }
 
 fn odd(why: impl Into<String>) -> Vec<Problem> {
-    vec![Problem::Odd { path: String::new(), why: why.into() }]
+    vec![Problem { path: String::new(), fault: Fault::Odd(why.into()) }]
 }
 
 /// The layer that a preset means.
@@ -313,7 +313,9 @@ fn read(path: &str, key: &str, word: &str) -> Result<Value, UserError> {
         return Ok(text);
     }
     Err(UserError::new(match error.problems.first() {
-        Some(Problem::Wrong { expected, found, .. }) => format!("`{key}` must be {expected}, not {found}"),
+        Some(Problem { fault: Fault::Wrong { expected, found }, .. }) => {
+            format!("`{key}` must be {expected}, not {found}")
+        }
         problem => problem.map(ToString::to_string).unwrap_or_default(),
     }))
 }

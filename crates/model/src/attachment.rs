@@ -80,10 +80,8 @@ impl Attachment {
     /// note about a file that is left out. `None` if the file itself is sent.
     pub fn in_words(&self) -> Option<String> {
         let AttachmentContent::Text(text) = &self.content else { return self.note() };
-        let marks = Fence::around(text).marks();
-        let (name, end) = (self.path.display(), if text.ends_with('\n') { "" } else { "\n" });
         let unsaved = if self.is_unsaved { format!(", {DISK_ONLY}") } else { String::new() };
-        Some(format!("{name} ({}{unsaved}):\n\n{marks}\n{text}{end}{marks}", self.media_type))
+        Some(format!("{} ({}{unsaved}):\n\n{}", self.path.display(), self.media_type, Fence::enclose("", text)))
     }
 
     /// What to tell the model in place of a file that is left out; `None` if the file is sent.

@@ -1,8 +1,6 @@
 //! The events of a model's reply, as they arrive.
 
-use serde_json::Value;
-
-use super::{CallId, Signature, ToolInput, Usage, WebSource};
+use super::{CallId, Hosted, Signature, ToolInput, Usage};
 
 /// One event of a reply. Blocks never overlap: a text, a thinking block or a tool use is finished before the next
 /// begins.
@@ -37,37 +35,8 @@ pub enum Event {
         /// The arguments.
         input: ToolInput,
     },
-    /// A call that the provider runs itself.
-    HostedUse {
-        /// The name of the provider that runs it.
-        provider: String,
-        /// The vendor's id of the call.
-        id: CallId,
-        /// The hosted tool, as the vendor calls it.
-        name: String,
-        /// The vendor's own block, or what to show of it; see [`Part::HostedUse`](super::Part::HostedUse).
-        raw: Value,
-    },
-    /// The result of such a call.
-    HostedResult {
-        /// The name of the provider that ran it.
-        provider: String,
-        /// The call it answers.
-        id: CallId,
-        /// The vendor's own block.
-        raw: Value,
-        /// Whether the tool failed.
-        is_error: bool,
-    },
-    /// The citations of the text just before.
-    Citations {
-        /// The name of the provider.
-        provider: String,
-        /// The pages, each once.
-        sources: Vec<WebSource>,
-        /// What has to be sent back to the vendor, in the vendor's own format.
-        raw: Option<Value>,
-    },
+    /// What the provider did itself.
+    Hosted(Hosted),
     /// Usage so far. A later event replaces an earlier one.
     Usage(Usage),
     /// The reply is complete.

@@ -4,7 +4,8 @@
 //! - An [`Event`] is one piece of an arriving reply. [`Usage`] counts the tokens of a request.
 //! - [`ModelError`] and [`UserError`] are errors by who has to act on them.
 //! - [`Digest`] is what a content is recognised by.
-//! - [`CallId`] and [`ToolInput`] belong to a tool call, [`Signature`] to thinking, [`WebSource`] to a citation.
+//! - [`CallId`] and [`ToolInput`] belong to a tool call, [`Signature`] to thinking. [`Hosted`] is what a provider did itself,
+//!   such as citing a [`WebSource`].
 //!
 //! These are plain values. They know no vendor, document or editor, and import only [`flemma_text`].
 
@@ -13,6 +14,7 @@ mod audience;
 mod call_id;
 mod digest;
 mod event;
+mod hosted;
 mod media;
 mod message;
 mod message_key;
@@ -28,6 +30,7 @@ pub use audience::{ModelError, UserError};
 pub use call_id::CallId;
 pub use digest::Digest;
 pub use event::{Event, StopReason};
+pub use hosted::{Hosted, HostedBlock};
 pub use media::{Media, MediaKind};
 pub use message::{Message, Role};
 pub use message_key::MessageKey;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Attachment, CallId, Signature, WebSource};
+use super::{Attachment, CallId, Hosted, Signature};
 
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,38 +42,8 @@ pub enum Part {
         /// The files that the tool attached.
         attachments: Vec<Attachment>,
     },
-    /// A call that a provider ran itself. It is sent back only to that provider.
-    HostedUse {
-        /// The name of the provider.
-        provider: String,
-        /// The vendor's id of the call.
-        id: CallId,
-        /// The hosted tool, as the vendor calls it.
-        name: String,
-        /// The vendor's own block, sent back unchanged. OpenAI and Vertex AI have no block for the call: for them it is
-        /// what the document shows.
-        raw: Value,
-    },
-    /// The result of a call that a provider ran. It is sent back only to that provider.
-    HostedResult {
-        /// The name of the provider.
-        provider: String,
-        /// The call it answers.
-        id: CallId,
-        /// The vendor's own block, sent back unchanged.
-        raw: Value,
-        /// Whether the tool failed. The block contains this too.
-        is_error: bool,
-    },
-    /// The citations of the text just before.
-    Citations {
-        /// The name of the provider.
-        provider: String,
-        /// The pages, each once.
-        sources: Vec<WebSource>,
-        /// What has to be sent back to the vendor, in the vendor's own format.
-        raw: Option<Value>,
-    },
+    /// What a provider did itself.
+    Hosted(Hosted),
 }
 
 impl Part {

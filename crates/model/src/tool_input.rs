@@ -1,7 +1,6 @@
 //! The input of a tool call.
 
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
 use super::Digest;
 
@@ -24,17 +23,10 @@ impl ToolInput {
     /// The digest of the input: of its compact JSON text with the keys in the order of the document, or of the text that is not
     /// valid JSON. The two never have the same digest.
     pub fn digest(&self) -> Digest {
-        let mut hash = Sha256::new();
-        match self {
-            Self::Json(value) => {
-                hash.update(b"json\0");
-                hash.update(value.to_string());
-            }
-            Self::Malformed(text) => {
-                hash.update(b"text\0");
-                hash.update(text);
-            }
-        }
-        Digest::finish(hash)
+        let (kind, text) = match self {
+            Self::Json(value) => ("json\0", value.to_string()),
+            Self::Malformed(text) => ("text\0", text.clone()),
+        };
+        Digest::of((kind.to_owned() + &text).as_bytes())
     }
 }

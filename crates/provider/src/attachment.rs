@@ -74,34 +74,31 @@ impl Room<'_> {
         let (width, height) = media.size.unwrap_or_default();
         let longest = width.max(height);
         let (is_image, is_large) = (media.kind.is_image(), longest > many_images_side);
-        let refusal = if !kinds.contains(&media.kind) {
-            Some(format!("it is a {}, which {vendor} does not accept", media.kind.name()))
+        let why = if !kinds.contains(&media.kind) {
+            format!("it is a {}, which {vendor} does not accept", media.kind.name())
         } else if is_image && bytes > image_bytes {
-            Some(format!("the image has {}; {vendor} accepts images of up to {}", size(bytes), size(image_bytes)))
+            format!("the image has {}; {vendor} accepts images of up to {}", size(bytes), size(image_bytes))
         } else if longest > image_side {
-            Some(format!("the image has {width}x{height} pixels; {vendor} accepts up to {image_side} on a side"))
+            format!("the image has {width}x{height} pixels; {vendor} accepts up to {image_side} on a side")
         } else if bytes > total_bytes {
-            Some(format!("the file has {}; {vendor} accepts up to {}", size(bytes), size(total_bytes)))
+            format!("the file has {}; {vendor} accepts up to {}", size(bytes), size(total_bytes))
         } else if self.files == files {
-            Some(format!("{vendor} accepts up to {files} files per request, and newer files take precedence"))
+            format!("{vendor} accepts up to {files} files per request, and newer files take precedence")
         } else if is_image && self.images >= many_images && (is_large || self.has_large) {
-            Some(format!(
+            format!(
                 "{vendor} accepts more than {many_images} images only if none has more than {many_images_side} pixels on \
                  a side, and newer ones come first"
-            ))
+            )
         } else if bytes > self.bytes {
             let total = size(total_bytes);
-            Some(format!("{vendor} accepts up to {total} of files per request, and newer files take precedence"))
+            format!("{vendor} accepts up to {total} of files per request, and newer files take precedence")
         } else {
-            None
+            self.bytes -= bytes;
+            self.files += 1;
+            self.images += usize::from(is_image);
+            self.has_large |= is_large;
+            return Ok(());
         };
-        if let Some(why) = refusal {
-            return Err(why);
-        }
-        self.bytes -= bytes;
-        self.files += 1;
-        self.images += usize::from(is_image);
-        self.has_large |= is_large;
-        Ok(())
+        Err(why)
     }
 }

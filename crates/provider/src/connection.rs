@@ -68,10 +68,7 @@ pub(super) fn read_headers(table: &mut Table<'_>) -> Headers {
             HeaderProblem::Value => {
                 table.wrong(name, "a string of printable ASCII characters on one line", &Value::from("…"));
             }
-            HeaderProblem::Name => bad.push((name.to_owned(), "a table of header names and their values")),
-            HeaderProblem::Reserved => {
-                bad.push((name.to_owned(), "a table without headers that the connection itself sets"));
-            }
+            HeaderProblem::Name(expected) => bad.push((name.to_owned(), expected)),
         }
         None::<()>
     });

@@ -17,10 +17,9 @@ pub struct Headers(BTreeMap<String, String>);
 /// Why a header cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderProblem {
-    /// The name is not a header name (RFC 9110, 5.1).
-    Name,
-    /// The name is one that only the connection sets.
-    Reserved,
+    /// The name is not a header name (RFC 9110, 5.1), or one that only the connection sets: what a table of headers is, as
+    /// the end of "must be ...".
+    Name(&'static str),
     /// The value has a line break, a control character or a character outside ASCII in it.
     Value,
 }
@@ -35,10 +34,10 @@ impl Headers {
         let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         let name = name.to_ascii_lowercase();
         if name.is_empty() || !name.bytes().all(is_token) {
-            return Err(HeaderProblem::Name);
+            return Err(HeaderProblem::Name("a table of header names and their values"));
         }
         if RESERVED.contains(&name.as_str()) {
-            return Err(HeaderProblem::Reserved);
+            return Err(HeaderProblem::Name("a table without headers that the connection itself sets"));
         }
         let value = value.trim();
         if !value.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {

@@ -1,6 +1,6 @@
 //! Where a host is: on this machine, in the user's own network, or on the internet.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 /// Endings of names that only a network of one's own knows (RFC 6762, RFC 8375, and what ICANN has set aside).
 const OWN_ENDINGS: [&str; 5] = [".local", ".lan", ".home", ".internal", ".home.arpa"];
@@ -14,7 +14,9 @@ pub fn is_loopback(host: &str) -> bool {
 pub fn is_private(host: &str) -> bool {
     match address(host) {
         Some(IpAddr::V4(address)) => address.is_loopback() || address.is_private() || address.is_link_local(),
-        Some(IpAddr::V6(address)) => address.is_loopback() || is_local(address),
+        Some(IpAddr::V6(address)) => {
+            address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local()
+        }
         None => is_loopback(host) || !host.contains('.') || OWN_ENDINGS.iter().any(|end| host.ends_with(end)),
     }
 }
@@ -23,9 +25,4 @@ pub fn is_private(host: &str) -> bool {
 fn address(host: &str) -> Option<IpAddr> {
     let address: IpAddr = host.trim_matches(['[', ']']).parse().ok()?;
     Some(address.to_canonical())
-}
-
-/// Unique local and link-local addresses.
-fn is_local(address: Ipv6Addr) -> bool {
-    address.is_unique_local() || address.is_unicast_link_local()
 }

@@ -1,7 +1,7 @@
 //! Tools that a provider runs itself: what they are called here, and what each vendor takes of their options.
 //!
 //! A tool of this kind is offered by name and nothing of it runs here. It goes out in the vendor's own shape, its calls
-//! and results come back inside the reply ([`Event::HostedUse`](flemma_model::Event::HostedUse)), and what the vendor
+//! and results come back inside the reply ([`Hosted`](flemma_model::Hosted)), and what the vendor
 //! wants to see again goes back as it came. A restriction that the user has set is a promise: where a vendor cannot
 //! keep it, the tool is left out and [`HostedProblem`] says why.
 //!
@@ -15,48 +15,41 @@
 //! Anthropic's later searches run their own code between search and model; the one that is asked for works with every
 //! model and on every platform (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool>).
 
-/// A tool that providers run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A tool that providers run, as a request offers it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostedTool {
     /// Runs code, away from the user's machine.
     CodeExecution,
-    /// Searches the web.
-    WebSearch,
+    /// Searches the web, in the user's limits.
+    WebSearch(SearchLimits),
 }
 
 impl HostedTool {
-    /// All of them, sorted by name.
-    pub const ALL: [Self; 2] = [Self::CodeExecution, Self::WebSearch];
+    /// All of them in these limits, sorted by name.
+    pub fn all(limits: &SearchLimits) -> [Self; 2] {
+        [Self::CodeExecution, Self::WebSearch(limits.clone())]
+    }
 
     /// The name in `tools`. Vendors may have other names for it.
-    pub const fn name(self) -> &'static str {
+    pub const fn name(&self) -> &'static str {
         match self {
             Self::CodeExecution => "code_execution",
-            Self::WebSearch => "web_search",
+            Self::WebSearch(_) => "web_search",
         }
     }
 
     /// What it does, in words for the user.
-    pub const fn description(self) -> &'static str {
+    pub const fn description(&self) -> &'static str {
         match self {
             Self::CodeExecution => "Runs code on the provider's servers, in a container of its own",
-            Self::WebSearch => "Searches the web on the provider's servers and cites what it finds",
+            Self::WebSearch(_) => "Searches the web on the provider's servers and cites what it finds",
         }
     }
 
-    /// The tool of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tool| tool.name() == name)
+    /// The tool of this name, in these limits.
+    pub fn named(name: &str, limits: &SearchLimits) -> Option<Self> {
+        Self::all(limits).into_iter().find(|tool| tool.name() == name)
     }
-}
-
-/// A tool that providers run, as one request offers it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HostedToolSpec {
-    /// [`HostedTool::CodeExecution`].
-    CodeExecution,
-    /// [`HostedTool::WebSearch`], in the user's limits.
-    WebSearch(SearchLimits),
 }
 
 /// `tools.web_search`: what a search may do.
@@ -68,24 +61,6 @@ pub struct SearchLimits {
     pub allowed_domains: Vec<String>,
     /// Domains that are not searched.
     pub blocked_domains: Vec<String>,
-}
-
-impl HostedToolSpec {
-    /// The tool in the limits that its options set.
-    pub fn of(tool: HostedTool, limits: &SearchLimits) -> Self {
-        match tool {
-            HostedTool::CodeExecution => Self::CodeExecution,
-            HostedTool::WebSearch => Self::WebSearch(limits.clone()),
-        }
-    }
-
-    /// Which tool it is.
-    pub const fn tool(&self) -> HostedTool {
-        match self {
-            Self::CodeExecution => HostedTool::CodeExecution,
-            Self::WebSearch(_) => HostedTool::WebSearch,
-        }
-    }
 }
 
 /// Why a provider cannot be offered a hosted tool.

@@ -1,10 +1,10 @@
 //! Providers: what a model is asked and what it answers, in terms that belong to no vendor.
 //!
 //! * A [`Request`] is what a conversation asks: model, messages, tools, parameters.
-//! * A [`Provider`] speaks one vendor's protocol. It turns a request into an [`Exchange`]: the bytes to send, and a
+//! * A [`Server`] speaks one vendor's protocol. It turns a request into an [`Exchange`]: the bytes to send, and a
 //!   [`Decoder`] that turns the bytes of the answer into [`Event`](flemma_model::Event)s.
 //! * A [`ProviderName`] is a row of the registry. The row names the vendor's models, secrets and hosted tools, and reads
-//!   the vendor's own options ([`VendorOptions`]). With them and the keys, a [`Server`] is the vendor's provider.
+//!   the vendor's own options ([`VendorOptions`]). With them and the keys, a [`Server`] is made.
 //! * A [`ProviderError`] says what failed in a sentence for the user, and whether another attempt may succeed.
 //!
 //! Nothing here opens a socket, starts a process or reads a file: `runtime` does, so every provider is tested with
@@ -14,7 +14,7 @@
 //! use std::sync::Arc;
 //! use flemma_config::Config;
 //! use flemma_model::{Event, Message, Part, Role, UserError};
-//! use flemma_provider::{Exchange, Provider as _, Request, Server, auth::Environment};
+//! use flemma_provider::{Exchange, Request, Server, auth::Environment};
 //!
 //! // What the user has set, and the environment that holds the key.
 //! let config = Config::from_layers(&[serde_json::json!({ "provider": "anthropic", "model": "claude-x" })]).unwrap();
@@ -83,10 +83,10 @@ pub mod xml_tools;
 
 pub use error::{ErrorKind, ProviderError};
 pub use headers::{HeaderProblem, Headers};
-pub use hosted::{HostedProblem, HostedTool, HostedToolSpec, SearchLimits};
+pub use hosted::{HostedProblem, HostedTool, SearchLimits};
 pub use http::{ErrorResponse, HttpRequest};
 pub use openai_compatible::CapabilityProbe;
-pub use protocol::{Decoder, Exchange, Provider};
+pub use protocol::{Decoder, Exchange};
 pub use registry::{ProviderName, hosts_of, is_readable, redacted_signature, secret_variables, signers, signs_text};
 pub use request::{AttachedBy, CacheRetention, Request, RequestParameters, ToolSpec};
 pub use server::Server;

@@ -27,11 +27,8 @@ impl ModelsRequest {
         let mut names: Vec<String> = Vec::new();
         for model in list.ok_or_else(|| refuse("no list of models"))? {
             let name = ["id", "model", "name"].into_iter().find_map(|field| model.get(field)?.as_str());
-            if let Some(name) = name.or(model.as_str())
-                && !names.iter().any(|known| known == name)
-            {
-                names.push(name.to_owned());
-            }
+            let name = name.or(model.as_str()).filter(|name| !names.iter().any(|known| known == name));
+            names.extend(name.map(str::to_owned));
         }
         Ok(names)
     }

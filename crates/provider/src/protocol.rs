@@ -1,39 +1,7 @@
-//! One vendor's protocol: a request becomes an exchange, and a decoder reads what comes back.
+//! What a request becomes: an exchange, and a decoder that reads what comes back.
 
-use super::{CapabilityProbe, ErrorResponse, HttpRequest, ProviderError, Request, attachment, models::ModelsRequest};
+use super::{ErrorResponse, HttpRequest, ProviderError};
 use flemma_model::Event;
-
-/// One vendor's protocol.
-pub trait Provider: Send + Sync + std::fmt::Debug {
-    /// The name in the configuration (`provider = "anthropic"`).
-    fn name(&self) -> &'static str;
-
-    /// What images and PDFs it accepts; `None` if it accepts none, and then none are read.
-    fn attachment_limits(&self) -> Option<attachment::AttachmentLimits> {
-        None
-    }
-
-    /// What to ask the server about the model that a request is for, before its tools can be relied on; `None` where
-    /// it is certain, or no server can be asked.
-    fn capability_probe(&self, _request: &Request) -> Option<CapabilityProbe> {
-        None
-    }
-
-    /// The request for the models that the server has; `None` for a vendor whose models are known.
-    ///
-    /// # Errors
-    /// When the request cannot be made at all: the address is wrong, or the key is not one.
-    fn list_models(&self) -> Result<Option<ModelsRequest>, ProviderError> {
-        Ok(None)
-    }
-
-    /// Turns a request into an exchange.
-    ///
-    /// # Errors
-    /// When the request cannot be made at all: no key, or a conversation that the protocol cannot carry.
-    /// The message names the fix.
-    fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError>;
-}
 
 /// What `runtime` performs for one request.
 pub enum Exchange {

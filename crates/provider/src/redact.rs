@@ -87,17 +87,15 @@ fn note(text: &str, secret: &str, hide: Redaction, found: &mut Vec<Range<usize>>
     if secret.len() < SHORTEST {
         return;
     }
-    match hide {
-        Redaction::Whole => {
-            note_runs(text, secret, secret.len(), found);
-            forms(secret).iter().for_each(|form| note_runs(text, form, form.len(), found));
-        }
-        Redaction::Parts => {
-            note_runs(text, secret, (secret.len() / 2).clamp(SHORT_RUN, RUN), found);
-            forms(secret).iter().for_each(|form| note_runs(text, form, ENCODED_RUN.min(form.len()), found));
-            note_masked(text, secret, found);
-            note_own_words(text, secret, found);
-        }
+    let (run, encoded_run) = match hide {
+        Redaction::Whole => (secret.len(), usize::MAX),
+        Redaction::Parts => ((secret.len() / 2).clamp(SHORT_RUN, RUN), ENCODED_RUN),
+    };
+    note_runs(text, secret, run, found);
+    forms(secret).iter().for_each(|form| note_runs(text, form, encoded_run.min(form.len()), found));
+    if hide == Redaction::Parts {
+        note_masked(text, secret, found);
+        note_own_words(text, secret, found);
     }
 }
 

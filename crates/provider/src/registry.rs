@@ -9,10 +9,10 @@ use serde::{Serialize, Serializer};
 
 use super::{
     VendorOptions, anthropic,
-    hosted::{HostedProblem, HostedTool, HostedToolSpec, SearchLimits},
+    hosted::{HostedProblem, HostedTool},
     openai, openai_compatible, rehearsal,
     signature::is_one_word,
-    vendor::{Models, Signatures, Vendor},
+    vendor::Vendor,
     vertex,
 };
 use flemma_model::{Signature, options::Table};
@@ -52,20 +52,14 @@ impl ProviderName {
 
     /// The model that is asked when `model` is not set; empty where every server has its own.
     pub fn default_model(self) -> &'static str {
-        match self.row().models {
-            Models::Known { default, .. } => default,
-            Models::Listed(_) => "",
-        }
+        self.row().default_model
     }
 
     /// Models by name, for completion and for the pickers, the newest first. They are suggestions: any other name is
     /// sent as it is. `None` where every server has its own, which
-    /// [`Provider::list_models`](super::Provider::list_models) asks for.
+    /// [`Server::list_models`](super::Server::list_models) asks for.
     pub fn models(self) -> Option<&'static [&'static str]> {
-        match self.row().models {
-            Models::Known { all, .. } => Some(all),
-            Models::Listed(_) => None,
-        }
+        self.row().models
     }
 
     /// General parameters that the vendor's table also takes by a name of the vendor's own, each with that name.
@@ -82,7 +76,7 @@ impl ProviderName {
     ///
     /// # Errors
     /// Why the tool cannot be offered.
-    pub fn hosts(self, tool: &HostedToolSpec, model: &str, alone: bool) -> Result<(), HostedProblem> {
+    pub fn hosts(self, tool: &HostedTool, model: &str, alone: bool) -> Result<(), HostedProblem> {
         (self.row().hosts)(tool, model, alone)
     }
 }
@@ -100,10 +94,8 @@ impl Serialize for ProviderName {
 }
 
 /// The names for people of the providers that run `tool` themselves.
-pub fn hosts_of(tool: HostedTool) -> impl Iterator<Item = &'static str> {
-    let tool = HostedToolSpec::of(tool, &SearchLimits::default());
-    let hosts =
-        ProviderName::all().filter(move |provider| provider.hosts(&tool, provider.default_model(), true).is_ok());
+pub fn hosts_of(tool: &HostedTool) -> impl Iterator<Item = &'static str> {
+    let hosts = ProviderName::all().filter(|provider| provider.hosts(tool, provider.default_model(), true).is_ok());
     hosts.map(ProviderName::title)
 }
 
@@ -116,13 +108,13 @@ pub fn secret_variables() -> impl Iterator<Item = &'static str> {
 
 /// The names of the providers that sign what they send.
 pub fn signers() -> impl Iterator<Item = &'static str> {
-    ROWS.iter().filter(|row| !matches!(row.signatures, Signatures::None)).map(|row| row.name)
+    ROWS.iter().filter(|row| row.reads_signature.is_some()).map(|row| row.name)
 }
 
 /// Hidden thinking that names no provider, as another tool may have written it: it belongs to the provider that
 /// hides thinking. `None` if `text` is not data.
 pub fn redacted_signature(text: &str) -> Option<Signature> {
-    let provider = ROWS.iter().find(|row| matches!(row.signatures, Signatures::Hidden(_)))?.name;
+    let provider = ROWS.iter().find(|row| row.hides_thinking)?.name;
     let is_data = |c: char| c.is_ascii_alphanumeric() || "+/=_-".contains(c);
     let lines = || text.lines().map(str::trim);
     let sound = lines().all(|line| line.chars().all(is_data));
@@ -134,10 +126,7 @@ pub fn redacted_signature(text: &str) -> Option<Signature> {
 /// of its own. A provider that is not known may read anything that has no white space in it.
 pub fn is_readable(signature: &Signature) -> bool {
     let row = ROWS.iter().find(|row| row.name == signature.provider);
-    match row.map(|row| &row.signatures) {
-        Some(Signatures::Read(reads) | Signatures::Hidden(reads)) => reads(signature),
-        Some(Signatures::None) | None => is_one_word(signature),
-    }
+    row.and_then(|row| row.reads_signature).unwrap_or(is_one_word)(signature)
 }
 
 /// Whether a signature is also about the text of the thinking. Then its provider refuses it with any other text.

@@ -13,7 +13,7 @@ use super::{
     sse::{Sse, SseEvent},
     vendor_error::Peer,
 };
-use flemma_model::{CallId, Event, Part, StopReason, ToolInput};
+use flemma_model::{CallId, Event, Hosted, HostedBlock, Part, StopReason, ToolInput};
 
 /// What is wrong with an answer that is not a stream.
 const NO_STREAM: &str = "not a stream of events";
@@ -72,10 +72,6 @@ enum Progress {
 /// Reads one response.
 pub(super) struct StreamDecoder<R> {
     sse: Sse,
-    stream: Stream<R>,
-}
-
-struct Stream<R> {
     peer: Peer,
     reply: R,
     progress: Progress,
@@ -90,39 +86,40 @@ struct Stream<R> {
 impl<R: ReadReply> StreamDecoder<R> {
     /// Reads what `peer` answers to a request that allows a reply of `limit` tokens.
     pub fn new(peer: Peer, reply: R, limit: Option<u32>) -> Self {
-        let stream = Stream { peer, reply, progress: Progress::default(), limit, written: 0, has_calls: false };
-        Self { sse: Sse::default(), stream }
+        let (sse, progress) = (Sse::default(), Progress::default());
+        Self { sse, peer, reply, progress, limit, written: 0, has_calls: false }
     }
 }
 
 impl<R: ReadReply> Decoder for StreamDecoder<R> {
     fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        let Self { sse, stream } = self;
-        sse.feed(bytes, |event| stream.read(event, events))
+        let mut sse = std::mem::take(&mut self.sse);
+        let result = sse.feed(bytes, |event| self.read(event, events));
+        self.sse = sse;
+        result
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        let Self { sse, stream } = self;
-        if stream.progress == Progress::Arriving {
-            stream.perform(END_OF_STREAM, events, |reply, events| reply.end(false, events))?;
+        if self.progress == Progress::Arriving {
+            self.perform(END_OF_STREAM, events, |reply, events| reply.end(false, events))?;
         }
-        match (stream.progress, sse.foreign()) {
+        match (self.progress, self.sse.foreign()) {
             (Progress::Complete, _) => Ok(()),
-            (Progress::Arriving, _) => Err(stream.peer.closed("in the middle of the reply")),
-            (Progress::Waiting, None) => Err(stream.peer.closed("before the reply began")),
+            (Progress::Arriving, _) => Err(self.peer.closed("in the middle of the reply")),
+            (Progress::Waiting, None) => Err(self.peer.closed("before the reply began")),
             (Progress::Waiting, Some(text)) => Err(match serde_json::from_str(&text).ok().filter(is_error) {
-                Some(error) => stream.peer.interrupt(&error),
-                None => stream.peer.malformed(NO_STREAM, &text),
+                Some(error) => self.peer.interrupt(&error),
+                None => self.peer.malformed(NO_STREAM, &text),
             }),
         }
     }
 
     fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
-        self.stream.peer.decode_error(response)
+        self.peer.decode_error(response)
     }
 }
 
-impl<R: ReadReply> Stream<R> {
+impl<R: ReadReply> StreamDecoder<R> {
     fn read(&mut self, event: SseEvent<'_>, events: &mut Vec<Event>) -> Result<(), ProviderError> {
         let data = event.data.trim();
         if self.progress == Progress::Complete || data.is_empty() {
@@ -238,7 +235,9 @@ impl NewIds {
     pub fn after(request: &Request) -> Self {
         let parts = request.messages.iter().flat_map(|message| &message.parts);
         let taken = parts.filter_map(|part| match part {
-            Part::ToolUse { id, .. } | Part::HostedUse { id, .. } => Some(id.0.clone()),
+            Part::ToolUse { id, .. } | Part::Hosted(Hosted { block: HostedBlock::Call { id, .. }, .. }) => {
+                Some(id.0.clone())
+            }
             _ => None,
         });
         Self(taken.collect())

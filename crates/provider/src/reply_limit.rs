@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::{ErrorKind, ProviderError};
-use flemma_model::{CallId, Event, ToolInput};
+use flemma_model::{CallId, Event, Hosted, HostedBlock, ToolInput};
 
 /// How large a reply may be unless the options say otherwise, in bytes.
 pub const DEFAULT_REPLY_BYTES: u32 = 8 << 20;
@@ -69,16 +69,18 @@ impl ReplyLimit {
                     ToolInput::Malformed(text) => text.len(),
                 }
             }
-            Event::HostedUse { id, name, raw, .. } => {
-                self.call(id, name)?;
-                size(raw)
-            }
+            Event::Hosted(Hosted { block, .. }) => match block {
+                HostedBlock::Call { id, name, raw } => {
+                    self.call(id, name)?;
+                    size(raw)
+                }
+                HostedBlock::Result { raw, .. } => size(raw),
+                HostedBlock::Citations { raw, sources } => {
+                    raw.as_ref().map_or(0, size) + sources.iter().map(|source| source.url.len()).sum::<usize>()
+                }
+            },
             Event::ThinkingFinished { signature: Some(signature) } | Event::RedactedThinking(signature) => {
                 signature.value.len()
-            }
-            Event::HostedResult { raw, .. } => size(raw),
-            Event::Citations { raw, sources, .. } => {
-                raw.as_ref().map_or(0, size) + sources.iter().map(|source| source.url.len()).sum::<usize>()
             }
             Event::ThinkingStarted | Event::ThinkingFinished { .. } | Event::Usage(_) | Event::Finished(_) => 0,
         };

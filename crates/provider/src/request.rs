@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{HostedToolSpec, Thinking};
+use super::{HostedTool, Thinking};
 use flemma_model::{Attachment, Message, Part};
 
 /// One request, in no vendor's words.
@@ -22,7 +22,7 @@ pub struct Request {
     pub tools: Arc<[ToolSpec]>,
     /// The tools on offer that the provider runs itself, sorted by name; only those that it has
     /// ([`ProviderName::hosts`](super::ProviderName::hosts)).
-    pub hosted: Arc<[HostedToolSpec]>,
+    pub hosted: Arc<[HostedTool]>,
     /// Sampling and limits.
     pub parameters: RequestParameters,
 }

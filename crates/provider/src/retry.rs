@@ -30,9 +30,7 @@ pub fn delay(attempt: u32, error: &ProviderError, shown_anything: bool, random: 
     let nominal = FIRST_DELAY.saturating_mul(1 << attempt.saturating_sub(1));
     let random = if random.is_finite() { random.clamp(0.0, 1.0) } else { 0.5 };
     let spread = nominal.mul_f64(0.5 + random / 2.0);
-    let asked = match error.retry_after {
-        None => Duration::ZERO,
-        Some(seconds) => Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX),
-    };
+    let asked = error.retry_after.unwrap_or_default().max(0.0);
+    let asked = Duration::try_from_secs_f64(asked).unwrap_or(Duration::MAX);
     (asked <= MAX_DELAY).then(|| spread.max(asked + nominal.mul_f64(random / 2.0)).min(MAX_DELAY))
 }

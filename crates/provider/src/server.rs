@@ -1,6 +1,6 @@
 //! A vendor as it is reached with the user's options: the address, the key, and the headers that the user adds.
 //!
-//! [`Server`] is the provider of every vendor. For each request it makes a [`Peer`]: the address of an endpoint with
+//! [`Server`] speaks every vendor's protocol. For each request it makes a [`Peer`]: the address of an endpoint with
 //! the key that goes there, which makes the request and words what the other side refuses.
 
 use std::borrow::Cow;
@@ -8,13 +8,13 @@ use std::borrow::Cow;
 use url::Url;
 
 use super::{
-    CapabilityProbe, ErrorKind, Exchange, HttpRequest, Provider, ProviderError, ReadDocument, Request, VendorOptions,
+    CapabilityProbe, ErrorKind, Exchange, HttpRequest, ProviderError, ReadDocument, Request, VendorOptions,
     attachment::AttachmentLimits,
     auth::Environment,
     headers::Headers,
     models::ModelsRequest,
     reply::{ReadReply, StreamDecoder},
-    vendor::{Models, Vendor},
+    vendor::Vendor,
     vendor_error::Peer,
 };
 
@@ -59,28 +59,41 @@ impl Server {
         }
         Ok(Peer { vendor, url: format!("{base}{path}"), host, key, headers, scope: Default::default() })
     }
-}
 
-impl Provider for Server {
-    fn name(&self) -> &'static str {
+    /// The name in the configuration (`provider = "anthropic"`).
+    pub fn name(&self) -> &'static str {
         self.vendor().name
     }
 
-    fn attachment_limits(&self) -> Option<AttachmentLimits> {
+    /// What images and PDFs it accepts; `None` if it accepts none, and then none are read.
+    pub fn attachment_limits(&self) -> Option<AttachmentLimits> {
         self.vendor().limits
     }
 
-    fn capability_probe(&self, request: &Request) -> Option<CapabilityProbe> {
+    /// What to ask the server about the model that a request is for, before its tools can be relied on; `None` where
+    /// it is certain, or no server can be asked.
+    pub fn capability_probe(&self, request: &Request) -> Option<CapabilityProbe> {
         (self.vendor().capability_probe)(self, request)
     }
 
-    fn list_models(&self) -> Result<Option<ModelsRequest>, ProviderError> {
-        let Models::Listed(path) = self.vendor().models else { return Ok(None) };
-        let peer = self.endpoint("", path)?;
+    /// The request for the models that the server has; `None` for a vendor whose models are known.
+    ///
+    /// # Errors
+    /// When the request cannot be made at all: the address is wrong, or the key is not one.
+    pub fn list_models(&self) -> Result<Option<ModelsRequest>, ProviderError> {
+        if self.vendor().models.is_some() {
+            return Ok(None);
+        }
+        let peer = self.endpoint("", "/models")?;
         Ok(Some(ModelsRequest { request: peer.ask(peer.url.clone(), Vec::new()), peer }))
     }
 
-    fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
+    /// Turns a request into an exchange.
+    ///
+    /// # Errors
+    /// When the request cannot be made at all: no key, or a conversation that the protocol cannot carry.
+    /// The message names the fix.
+    pub fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
         (self.vendor().prepare)(self, request)
     }
 }

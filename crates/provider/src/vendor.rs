@@ -14,7 +14,7 @@ use super::{
     auth::Environment,
     credential::{Credential, KeySource},
     headers::Headers,
-    hosted::{HostedProblem, HostedToolSpec},
+    hosted::{HostedProblem, HostedTool},
     vendor_error::{Facts, VendorFailure},
 };
 use flemma_model::{Message, Signature, UserError, options::Table};
@@ -29,7 +29,11 @@ pub(super) struct Vendor {
     pub name: &'static str,
     /// The name for people.
     pub title: &'static str,
-    pub models: Models,
+    /// The model that is asked when `model` is not set; empty where every server has its own.
+    pub default_model: &'static str,
+    /// Suggestions, the newest first: any other name is sent as it is. `None` where every server has its own, and lists
+    /// them.
+    pub models: Option<&'static [&'static str]>,
     /// The variable that holds the key; empty if there is none.
     pub key_variable: &'static str,
     /// What the vendor calls a key.
@@ -50,11 +54,14 @@ pub(super) struct Vendor {
     pub limits: Option<AttachmentLimits>,
     /// General parameters that the vendor's table also takes by a name of the vendor's own.
     pub other_names: &'static [(&'static str, &'static str)],
-    pub signatures: Signatures,
+    /// Whether a signature of the vendor in a document can be read; `None` if the vendor does not sign.
+    pub reads_signature: Option<fn(&Signature) -> bool>,
+    /// Whether the vendor hides thinking: hidden thinking that names no vendor is taken for this one's.
+    pub hides_thinking: bool,
     /// Whether a signature of the vendor is also about the text of the thinking that it stands on.
     pub signs_text: fn(&Signature) -> bool,
     /// Whether the vendor runs a tool itself for a model. The last argument says that no other tool is offered.
-    pub hosts: fn(&HostedToolSpec, &str, bool) -> Result<(), HostedProblem>,
+    pub hosts: fn(&HostedTool, &str, bool) -> Result<(), HostedProblem>,
     /// Reads the vendor's own options, as an object of all of them.
     pub options: fn(&mut Table<'_>) -> Value,
     /// What `:checkhealth` says when conversations talk to a model.
@@ -70,37 +77,18 @@ pub(super) struct Vendor {
     pub headline: fn(VendorFailure, &Facts<'_>) -> Option<String>,
 }
 
-/// Which models a vendor has.
-pub(super) enum Models {
-    /// The one that is asked when `model` is not set, and suggestions, the newest first. Any other name is sent as it
-    /// is.
-    Known { default: &'static str, all: &'static [&'static str] },
-    /// Every server has its own, and lists them at this path.
-    Listed(&'static str),
-}
-
-/// What a document holds of a vendor's signatures.
-pub(super) enum Signatures {
-    /// Nothing: the vendor does not sign.
-    None,
-    /// Signatures that this function can read.
-    Read(fn(&Signature) -> bool),
-    /// The same, and the vendor hides thinking: hidden thinking that names no vendor is taken for this one's.
-    Hidden(fn(&Signature) -> bool),
-}
-
 impl Vendor {
-    /// One that wants a key as a bearer, runs no tools, signs nothing, and whose errors have no names.
+    /// One that wants a key as a bearer, runs no tools, signs nothing, lists its models, and whose errors have no names.
     pub const fn new(
         name: &'static str,
-        models: Models,
         options: fn(&mut Table<'_>) -> Value,
         prepare: fn(&Server, &Request) -> Result<Exchange, ProviderError>,
     ) -> Self {
         Self {
             name,
             title: "",
-            models,
+            default_model: "",
+            models: None,
             key_variable: "",
             key_word: "key",
             key_header: ("authorization", "Bearer "),
@@ -111,7 +99,8 @@ impl Vendor {
             base_url: "",
             limits: None,
             other_names: &[],
-            signatures: Signatures::None,
+            reads_signature: None,
+            hides_thinking: false,
             signs_text: |_| false,
             hosts: |_, _, _| Err(HostedProblem::NoSuchTool),
             options,
@@ -181,8 +170,10 @@ impl fmt::Debug for VendorOptions {
     }
 }
 
-/// What `:checkhealth` says about a provider, with the level that it is shown at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What `:checkhealth` says about a provider, with the level that it is shown at: the name of a function in Neovim's
+/// `vim.health`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "level", content = "message", rename_all = "lowercase")]
 pub enum Health {
     /// All is well.
     Ok(String),
@@ -205,16 +196,6 @@ impl Health {
                 "{provider}: {key_variable} is not set; the keyring and `api_key_command` are tried when a key is needed"
             )),
             Err(error) => Self::Error(error.to_string()),
-        }
-    }
-
-    /// The level and the message. The level is the name of a function in Neovim's `vim.health`.
-    pub fn into_parts(self) -> (&'static str, String) {
-        match self {
-            Self::Ok(message) => ("ok", message),
-            Self::Info(message) => ("info", message),
-            Self::Warn(message) => ("warn", message),
-            Self::Error(message) => ("error", message),
         }
     }
 }

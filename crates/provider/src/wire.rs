@@ -148,15 +148,12 @@ const ERROR: &str = "Error: ";
 
 /// What a tool said, for an API that has no mark for failures: the words have to say it.
 pub(super) fn marked(output: &str, is_error: bool) -> Cow<'_, str> {
-    if !is_error {
-        Cow::Borrowed(output)
-    } else if !is_visible(output) {
-        Cow::Borrowed(SILENT_ERROR)
-    } else if output.trim_start().starts_with(ERROR) {
+    match output.trim_start() {
+        _ if !is_error => Cow::Borrowed(output),
+        "" => Cow::Borrowed(SILENT_ERROR),
         // It says so itself, as the tools of SilverBullet do.
-        Cow::Borrowed(output)
-    } else {
-        Cow::Owned(format!("{ERROR}{output}"))
+        said if said.starts_with(ERROR) => Cow::Borrowed(output),
+        _ => Cow::Owned(format!("{ERROR}{output}")),
     }
 }
 

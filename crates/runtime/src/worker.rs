@@ -26,8 +26,8 @@ use flemma_chat as chat;
 use flemma_config::ProviderOptions;
 use flemma_model::{Event, Message, UserError};
 use flemma_provider::{
-    CapabilityProbe, Exchange, Provider, ProviderError, Request, Server, auth::Environment, credential::Credential,
-    host, reply_limit::ReplyLimit, xml_tools,
+    CapabilityProbe, Exchange, ProviderError, Request, Server, auth::Environment, credential::Credential, host,
+    reply_limit::ReplyLimit, xml_tools,
 };
 use flemma_tools::builtin::Readable;
 
@@ -53,7 +53,7 @@ impl Recipient {
         Self {
             environment,
             credential: vendor.credential(),
-            build: Box::new(move |environment| Ok(Arc::new(Server::new(vendor, environment, read_document)))),
+            build: Box::new(move |environment| Ok(Server::new(vendor, environment, read_document))),
             max_reply_bytes: max_reply_bytes as usize,
         }
     }
@@ -68,7 +68,7 @@ fn read_document(text: &str) -> Result<Vec<Arc<Message>>, UserError> {
 }
 
 /// Builds a provider that looks its key up in the environment that it is given.
-pub type Build = Box<dyn FnOnce(Environment) -> Result<Arc<dyn Provider>, ProviderError> + Send>;
+pub type Build = Box<dyn FnOnce(Environment) -> Result<Server, ProviderError> + Send>;
 
 /// What becomes of a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -259,10 +259,10 @@ impl RequestTask {
         let Recipient { environment, credential, build, max_reply_bytes } = recipient;
         let environment = self.shared.credentials.complete(environment, credential.as_ref(), self.timeouts).await?;
         let provider = build(environment)?;
-        let Some(request) = self.with_files(&*provider, request).await? else { return Ok(()) };
+        let Some(request) = self.with_files(&provider, request).await? else { return Ok(()) };
         let is_xml = request.parameters.calls_in_xml;
         let probe = if is_xml { None } else { provider.capability_probe(&request) };
-        let exchange = if is_xml { xml_tools::prepare(&*provider, &request) } else { provider.prepare(&request) };
+        let exchange = if is_xml { xml_tools::prepare(&provider, &request) } else { provider.prepare(&request) };
         let sink = |event| (self.on_update)(RequestUpdate::Event(event));
         match exchange? {
             Exchange::Http { request, decoder } => {
@@ -342,11 +342,7 @@ impl RequestTask {
     }
 
     /// The request with the files that it shows, as far as the provider takes them; `None` if it is not to be sent.
-    async fn with_files(
-        &self,
-        provider: &dyn Provider,
-        mut request: Request,
-    ) -> Result<Option<Request>, ProviderError> {
+    async fn with_files(&self, provider: &Server, mut request: Request) -> Result<Option<Request>, ProviderError> {
         let Some(limits) = provider.attachment_limits().filter(|_| request.has_attachments()) else {
             return Ok(Some(request));
         };

@@ -8,35 +8,23 @@ const ESCAPE: char = '\u{1b}';
 const SWITCHES: [(u16, u16, &str); 4] = [(1, 22, "bold"), (3, 23, "italic"), (4, 24, "underline"), (7, 27, "reverse")];
 
 /// How a piece of text is coloured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnsiStyle {
-    /// The colour of the text.
-    pub fg: Option<AnsiColour>,
+    /// The colour of the text: one of 256, of which the terminal decides what the first 16 look like, or `#rrggbb`.
+    fg: Option<String>,
     /// The colour behind it.
-    pub bg: Option<AnsiColour>,
+    bg: Option<String>,
     /// Which of [`SWITCHES`] are on.
     is_on: [bool; SWITCHES.len()],
-}
-
-/// A colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnsiColour {
-    /// One of 256. The terminal decides what the first 16 look like.
-    Indexed(u8),
-    /// Red, green and blue.
-    Rgb(u8, u8, u8),
 }
 
 impl AnsiStyle {
     /// The style in words, such as `fg=1 bold` or `bg=#ff0000`; empty for plain text.
     pub fn words(&self) -> String {
-        let colour = |name: &str, colour: Option<AnsiColour>| match colour? {
-            AnsiColour::Indexed(index) => Some(format!("{name}={index}")),
-            AnsiColour::Rgb(red, green, blue) => Some(format!("{name}=#{red:02x}{green:02x}{blue:02x}")),
-        };
         let switches =
             SWITCHES.iter().zip(self.is_on).filter(|(_, is_on)| *is_on).map(|((.., name), _)| (*name).to_owned());
-        let colours = [colour("fg", self.fg), colour("bg", self.bg)].into_iter().flatten();
+        let colours = [("fg", &self.fg), ("bg", &self.bg)].into_iter();
+        let colours = colours.filter_map(|(name, colour)| Some(format!("{name}={}", colour.as_ref()?)));
         colours.chain(switches).collect::<Vec<_>>().join(" ")
     }
 
@@ -47,17 +35,17 @@ impl AnsiStyle {
             parameters.split([';', ':']).map(|code| if code.is_empty() { Some(0) } else { code.parse().ok() });
         while let Some(Some(code)) = codes.next() {
             let code: u16 = code;
-            let bright = |base: u16| AnsiColour::Indexed(u8::try_from(code - base).unwrap_or_default());
+            let indexed = |base: u16| Some((code - base).to_string());
             match code {
                 0 => *self = Self::default(),
-                30..=37 => self.fg = Some(bright(30)),
-                38 => self.fg = colour(&mut codes).or(self.fg),
+                30..=37 => self.fg = indexed(30),
+                38 => self.fg = colour(&mut codes).or(self.fg.take()),
                 39 => self.fg = None,
-                40..=47 => self.bg = Some(bright(40)),
-                48 => self.bg = colour(&mut codes).or(self.bg),
+                40..=47 => self.bg = indexed(40),
+                48 => self.bg = colour(&mut codes).or(self.bg.take()),
                 49 => self.bg = None,
-                90..=97 => self.fg = Some(bright(82)),
-                100..=107 => self.bg = Some(bright(92)),
+                90..=97 => self.fg = indexed(82),
+                100..=107 => self.bg = indexed(92),
                 _ => {
                     for (is_on, (begin, end, _)) in self.is_on.iter_mut().zip(SWITCHES) {
                         *is_on = (*is_on || code == begin) && code != end;
@@ -69,11 +57,11 @@ impl AnsiStyle {
 }
 
 /// The colour after 38 or 48.
-fn colour(codes: &mut impl Iterator<Item = Option<u16>>) -> Option<AnsiColour> {
+fn colour(codes: &mut impl Iterator<Item = Option<u16>>) -> Option<String> {
     let mut next = || u8::try_from(codes.next()??).ok();
     match next()? {
-        5 => next().map(AnsiColour::Indexed),
-        2 => Some(AnsiColour::Rgb(next()?, next()?, next()?)),
+        5 => next().map(|index| index.to_string()),
+        2 => Some(format!("#{:02x}{:02x}{:02x}", next()?, next()?, next()?)),
         _ => None,
     }
 }
@@ -149,7 +137,7 @@ pub fn runs<'a>(text: &'a str, style: &mut AnsiStyle) -> Vec<(&'a str, AnsiStyle
     let mut runs = Vec::new();
     for piece in pieces(text) {
         match piece {
-            Piece::Text(text) => runs.push((text, *style)),
+            Piece::Text(text) => runs.push((text, style.clone())),
             Piece::Colour(sequence) => style.set(sequence),
             Piece::Other => {}
         }

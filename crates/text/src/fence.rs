@@ -40,6 +40,13 @@ impl Fence {
         char::from(self.mark).to_string().repeat(self.length as usize)
     }
 
+    /// `content` in the shortest fence of backticks that it cannot close, with this info string.
+    pub fn enclose(info: &str, content: &str) -> String {
+        let marks = Self::around(content).marks();
+        let end = if content.ends_with('\n') { "" } else { "\n" };
+        format!("{marks}{info}\n{content}{end}{marks}")
+    }
+
     /// The closing line in words. Inside the backticks of a message, marks would look like more of them.
     pub fn closing_line(self) -> String {
         let name = if self.mark == b'~' { "tildes" } else { "backticks" };

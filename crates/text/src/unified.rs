@@ -22,7 +22,7 @@ const AROUND: usize = 3;
 pub const NO_BREAK: &str = "\\ No newline at end of file";
 
 /// What differs between two files.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unified {
     /// The hunks, line by line.
     pub lines: Vec<String>,
@@ -30,16 +30,10 @@ pub struct Unified {
     pub added: usize,
     /// How many lines the old file has that the new one has not.
     pub removed: usize,
-    /// Whether the files are compared line by line.
-    pub is_compared: bool,
+    /// Whether only the sizes of the files are compared, and not their lines.
+    pub is_opaque: bool,
     /// How many lines of hunks are not among the lines.
     pub more: usize,
-}
-
-impl Default for Unified {
-    fn default() -> Self {
-        Self { lines: Vec::new(), added: 0, removed: 0, is_compared: true, more: 0 }
-    }
 }
 
 impl Unified {
@@ -52,7 +46,7 @@ impl Unified {
         if !are_comparable(&[old, new]) {
             let (old, new) = (format_size(old.len() as u64), format_size(new.len() as u64));
             let lines = vec![format!("(not shown line by line: {old} become {new})")];
-            return Self { lines, is_compared: false, ..Self::default() };
+            return Self { lines, is_opaque: true, ..Self::default() };
         }
         let (old, new) = (readable(old), readable(new));
         let lines_of = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();

@@ -7,14 +7,14 @@
 use serde_json::json;
 
 use super::{Definition, Executor};
-use flemma_provider::{HostedTool, HostedToolSpec, ProviderName, SearchLimits, hosts_of};
+use flemma_provider::{HostedTool, ProviderName, SearchLimits, hosts_of};
 
 /// The definitions. They are disabled by default.
 pub(super) fn definitions() -> impl Iterator<Item = Definition> {
-    HostedTool::ALL.into_iter().map(|tool| {
+    HostedTool::all(&SearchLimits::default()).into_iter().map(|tool| {
         // The provider has a schema of its own.
         let schema = json!({ "type": "object", "properties": {} });
-        let hosts: Vec<_> = hosts_of(tool).collect();
+        let hosts: Vec<_> = hosts_of(&tool).collect();
         let description = format!("{} ({}).", tool.description(), hosts.join(", "));
         let mut definition = Definition::new(tool.name(), &description, schema, Executor::Provider);
         definition.enabled = false;
@@ -26,25 +26,18 @@ pub(super) fn definitions() -> impl Iterator<Item = Definition> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offer {
     /// The tools that are part of a request, sorted by name.
-    pub tools: Vec<HostedToolSpec>,
+    pub tools: Vec<HostedTool>,
     /// The other tools, each with the reason.
     pub left_out: Vec<(HostedTool, String)>,
 }
 
 /// Determines which of the `chosen` tools `provider` supports with its `model`. `alone`: the conversation offers no tool
 /// that runs here.
-pub fn offer(
-    chosen: impl IntoIterator<Item = HostedTool>,
-    limits: &SearchLimits,
-    provider: ProviderName,
-    model: &str,
-    alone: bool,
-) -> Offer {
+pub fn offer(chosen: impl IntoIterator<Item = HostedTool>, provider: ProviderName, model: &str, alone: bool) -> Offer {
     let mut offer = Offer::default();
     for tool in chosen {
-        let hosted = HostedToolSpec::of(tool, limits);
-        match provider.hosts(&hosted, model, alone) {
-            Ok(()) => offer.tools.push(hosted),
+        match provider.hosts(&tool, model, alone) {
+            Ok(()) => offer.tools.push(tool),
             Err(problem) => offer.left_out.push((tool, problem.describe(provider.name(), model))),
         }
     }

@@ -10,7 +10,7 @@ use std::{
 
 use super::{Definition, DefinitionError, Executor, Group, LuaRef, hosted};
 use flemma_model::ModelError;
-use flemma_provider::{HostedTool, ToolSpec};
+use flemma_provider::{HostedTool, SearchLimits, ToolSpec};
 
 /// The known tools, sorted by name.
 #[derive(Clone, Debug, Default)]
@@ -133,11 +133,11 @@ impl Registry {
         chosen.iter().filter_map(|name| self.offered(name, Some(chosen))).map(|tool| tool.to_spec()).collect()
     }
 
-    /// The tools that the provider runs itself, of those that a conversation has chosen, sorted by name. `chosen` as
+    /// The tools that the provider runs itself, of those that a conversation has chosen, in these limits, sorted by name. `chosen` as
     /// for [`Registry::offered`].
-    pub fn hosted(&self, chosen: Option<&BTreeSet<String>>) -> impl Iterator<Item = HostedTool> {
+    pub fn hosted(&self, chosen: Option<&BTreeSet<String>>, limits: &SearchLimits) -> impl Iterator<Item = HostedTool> {
         let hosted = self.all().filter(move |tool| tool.executor.is_provider() && self.is_chosen(tool, chosen));
-        hosted.filter_map(|tool| HostedTool::named(&tool.name))
+        hosted.filter_map(move |tool| HostedTool::named(&tool.name, limits))
     }
 
     fn is_chosen(&self, tool: &Definition, chosen: Option<&BTreeSet<String>>) -> bool {

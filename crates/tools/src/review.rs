@@ -46,9 +46,9 @@ impl Review {
                 continue;
             };
             let mut unified = Unified::of(&old, &new, MAX_LINES);
-            review.lines = review.lines.filter(|_| unified.is_compared);
+            review.lines = review.lines.filter(|_| !unified.is_opaque);
             review.lines = review.lines.map(|(added, removed)| (added + unified.added, removed + unified.removed));
-            if unified.is_compared {
+            if !unified.is_opaque {
                 let (old, new, change) = line_breaks::compared(&old, &new);
                 if matches!(old, Cow::Owned(_)) {
                     unified = Unified::of(&old, &new, MAX_LINES);

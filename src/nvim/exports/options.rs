@@ -53,9 +53,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Question::Health => {
                 let config = binding.workspace.shared.config();
                 let options = config.parameters_for(config.provider);
-                let (level, message) = options.vendor.health(&options.model, &Environment::of_process()).into_parts();
-                let item = lua.create_table_from([("level", level), ("message", &message)])?;
-                convert::list(lua, [Ok(item)])
+                let health = options.vendor.health(&options.model, &Environment::of_process());
+                convert::list(lua, [convert::to_lua(lua, &health)])
             }
         }
     })

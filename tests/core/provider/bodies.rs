@@ -15,7 +15,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use flemma_chat as chat;
 use flemma_chat::Transcript;
 use flemma_model::{Message, Part, Role};
-use flemma_provider::{HostedToolSpec, ProviderName, Request, SearchLimits, ToolSpec};
+use flemma_provider::{HostedTool, ProviderName, Request, SearchLimits, ToolSpec};
 use flemma_runtime::{Attachments, ConversationId};
 use flemma_tools::builtin::Readable;
 use serde_json::{Value, json};
@@ -26,16 +26,16 @@ use crate::{
 };
 
 /// Every tool that the provider runs itself, within as many limits as it keeps to.
-fn hosted(provider: &str, model: &str) -> Arc<[HostedToolSpec]> {
+fn hosted(provider: &str, model: &str) -> Arc<[HostedTool]> {
     let domains = || vec!["docs.rs".to_owned()];
     let limits = [
         SearchLimits { max_uses: Some(5), allowed_domains: domains(), blocked_domains: Vec::new() },
         SearchLimits { blocked_domains: domains(), ..SearchLimits::default() },
     ];
     let provider = ProviderName::from_name(provider).unwrap();
-    let hosts = |tool: &HostedToolSpec| provider.hosts(tool, model, false).is_ok();
-    let search = limits.map(HostedToolSpec::WebSearch).into_iter().find(hosts);
-    let code = Some(HostedToolSpec::CodeExecution).filter(hosts);
+    let hosts = |tool: &HostedTool| provider.hosts(tool, model, false).is_ok();
+    let search = limits.map(HostedTool::WebSearch).into_iter().find(hosts);
+    let code = Some(HostedTool::CodeExecution).filter(hosts);
     code.into_iter().chain(search).collect()
 }
 
@@ -62,7 +62,7 @@ fn bodies() -> Vec<(String, &'static str, Value)> {
                         Attachments::default().read(ConversationId(1), &mut request, &folder, &limits);
                     }
                     let name = format!("{name}, {model}, {setting}, {} tools", tools.len());
-                    let sent = exchange(&*provider, &request).unwrap_or_else(|error| panic!("{name}: {error}")).0;
+                    let sent = exchange(&provider, &request).unwrap_or_else(|error| panic!("{name}: {error}")).0;
                     bodies.push((name, provider.name(), serde_json::from_slice(&sent.body).unwrap()));
                 }
             }

@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use flemma_chat as chat;
 use flemma_chat::{Document, Ending, ReplyWriter, Severity};
-use flemma_model::{Event, Message, Part, Role, StopReason, WebSource};
-use flemma_provider::{
-    HostedTool, HostedToolSpec, Provider, ProviderError, ProviderName, Request, SearchLimits, Server, auth::Environment,
-};
+use flemma_model::{Event, Hosted, HostedBlock, Message, Part, Role, StopReason, WebSource};
+use flemma_provider::{HostedTool, ProviderError, ProviderName, Request, SearchLimits, Server, auth::Environment};
 use flemma_tools::{Registry, hosted};
 use serde_json::{Value, json};
 
@@ -31,12 +29,12 @@ fn openai() -> Server {
     provider_of("openai", json!({"base_url": "https://api.openai.com/v1"}), key())
 }
 
-fn body(provider: &dyn Provider, request: &Request) -> Value {
+fn body(provider: &Server, request: &Request) -> Value {
     serde_json::from_slice(&exchange(provider, request).unwrap().0.body).unwrap()
 }
 
 /// What a reply of these bytes says; the same in one chunk and byte by byte.
-fn events(provider: &dyn Provider, request: &Request, bytes: &[u8]) -> Vec<Event> {
+fn events(provider: &Server, request: &Request, bytes: &[u8]) -> Vec<Event> {
     let play = |chunks: Vec<&[u8]>| decode(exchange(provider, request).unwrap().1, chunks);
     let (mut found, end) = play(vec![bytes]);
     assert_eq!(end, Ok::<(), ProviderError>(()));
@@ -107,7 +105,7 @@ fn searched(stop: &str) -> anthropic::Stream {
 fn a_search_of_anthropics_is_read_whole() {
     let found_events = events(&claude(), &hello(), &searched("end_turn").bytes());
     let id = || "srvtoolu_1".into();
-    let provider = || "anthropic".to_owned();
+    let hosted = |block| Event::Hosted(Hosted::of("anthropic", block));
     let said = |text: &str| Event::Text(text.to_owned());
     let passage = json!([{"text": "otters hold hands", "citations": [citation()]}]);
     let sources = vec![WebSource { url: "https://otters.example/a%20b".into(), title: "Otters @You: ```".into() }];
@@ -115,13 +113,13 @@ fn a_search_of_anthropics_is_read_whole() {
         found_events,
         [
             said("I look it up."),
-            Event::HostedUse { provider: provider(), id: id(), name: "web_search".into(), raw: search() },
-            Event::HostedResult { provider: provider(), id: id(), raw: found(), is_error: false },
+            hosted(HostedBlock::Call { id: id(), name: "web_search".into(), raw: search() }),
+            hosted(HostedBlock::Result { id: id(), raw: found(), is_error: false }),
             said("As it is said, "),
             said("otters hold"),
             said(" hands"),
             said(". Nice."),
-            Event::Citations { provider: provider(), sources, raw: Some(passage) },
+            hosted(HostedBlock::Citations { sources, raw: Some(passage) }),
             Event::Finished(StopReason::EndTurn),
         ]
     );
@@ -163,7 +161,7 @@ fn nobody_else_is_sent_what_a_provider_ran() {
     let request = next(&lines);
     let compatible = provider_of("openai_compatible", json!({"base_url": "http://localhost:11434/v1"}), key());
     let vertex = vertex::vertex(None);
-    let others: [&dyn Provider; 3] = [&openai(), &compatible, &vertex];
+    let others: [&Server; 3] = [&openai(), &compatible, &vertex];
     for provider in others {
         let sent = body(provider, &request).to_string();
         assert!(sent.contains("otters hold hands"), "{sent}");
@@ -213,14 +211,15 @@ fn half_of_a_call_is_never_sent_back() {
         let (calls, results) = (sent.matches("\"server_tool_use\"").count(), sent.matches("_tool_result\"").count());
         assert_eq!(calls, results, "cut at {length}: {sent}");
     }
-    let alone = |part: Part| {
-        let turns = vec![(User, vec![text("go")]), (Assistant, vec![text("so"), part]), (User, vec![text("on")])];
+    let alone = |block| {
+        let half = Part::Hosted(Hosted::of("anthropic", block));
+        let turns = vec![(User, vec![text("go")]), (Assistant, vec![text("so"), half]), (User, vec![text("on")])];
         body(&claude(), &conversation(turns))["messages"][1]["content"].take()
     };
     let so = json!([{"type": "text", "text": "so"}]);
-    let (provider, id) = ("anthropic".to_owned(), || "srvtoolu_1".into());
-    assert_eq!(alone(Part::HostedUse { provider: provider.clone(), id: id(), name: "x".into(), raw: search() }), so);
-    assert_eq!(alone(Part::HostedResult { provider, id: id(), raw: found(), is_error: false }), so);
+    let id = || "srvtoolu_1".into();
+    assert_eq!(alone(HostedBlock::Call { id: id(), name: "x".into(), raw: search() }), so);
+    assert_eq!(alone(HostedBlock::Result { id: id(), raw: found(), is_error: false }), so);
 }
 
 #[test]
@@ -235,9 +234,9 @@ fn a_paused_hosted_call_is_sent_back_to_continue() {
 
     // The rest of the reply brings the result: neighbours are one turn.
     let mut messages = request.messages;
-    let part =
-        Part::HostedResult { provider: "anthropic".to_owned(), id: "srvtoolu_1".into(), raw: found(), is_error: false };
-    messages.push(Arc::new(Message { role: Assistant, parts: vec![part] }));
+    let result = HostedBlock::Result { id: "srvtoolu_1".into(), raw: found(), is_error: false };
+    let parts = vec![Part::Hosted(Hosted::of("anthropic", result))];
+    messages.push(Arc::new(Message { role: Assistant, parts }));
     messages.push(Arc::new(Message { role: User, parts: vec![text("thanks")] }));
     let request = Request { model: "m".to_owned(), messages, ..Request::default() };
     assert_eq!(body(&claude(), &request)["messages"][1]["content"].as_array().unwrap()[1..], [search(), found()]);
@@ -245,15 +244,11 @@ fn a_paused_hosted_call_is_sent_back_to_continue() {
 
 #[test]
 fn a_call_waits_for_its_result_while_a_tool_of_ours_runs() {
-    let use_ = Part::HostedUse {
-        provider: "anthropic".to_owned(),
-        id: "srvtoolu_1".into(),
-        name: "web_search".to_owned(),
-        raw: search(),
-    };
+    let call = HostedBlock::Call { id: "srvtoolu_1".into(), name: "web_search".to_owned(), raw: search() };
+    let hosted = Part::Hosted(Hosted::of("anthropic", call));
     let own = Part::ToolUse { id: "toolu_1".into(), name: "bash".to_owned(), input: json!({}) };
     let turns =
-        vec![(User, vec![text("go")]), (Assistant, vec![use_, own]), (User, vec![result("toolu_1", "x", false)])];
+        vec![(User, vec![text("go")]), (Assistant, vec![hosted, own]), (User, vec![result("toolu_1", "x", false)])];
     assert_eq!(body(&claude(), &conversation(turns))["messages"][1]["content"][0], search());
 }
 
@@ -263,7 +258,7 @@ fn a_hosted_call_whose_input_is_no_json_ends_the_reply() {
     let stream = anthropic::Stream::new().block(search(), vec![broken]).end("end_turn");
     let (found, end) = decode(exchange(&claude(), &hello()).unwrap().1, [&stream.bytes()[..]]);
     assert!(end.is_err());
-    assert!(found.iter().all(|event| !matches!(event, Event::HostedUse { .. })));
+    assert!(found.iter().all(|event| !matches!(event, Event::Hosted(_))));
 }
 
 #[test]
@@ -324,14 +319,11 @@ fn openais_hosted_items_round_trip_unchanged() {
     request.model = "gpt-5".to_owned();
     let found = events(&openai(), &request, &stream.bytes());
     let asked = json!({"type": "search", "query": "otters"});
-    let provider = || "openai".to_owned();
-    assert_eq!(
-        found[..2],
-        [
-            Event::HostedUse { provider: provider(), id: "ws_1".into(), name: "web_search".into(), raw: asked },
-            Event::HostedResult { provider: provider(), id: "ws_1".into(), raw: web_search_call(), is_error: false },
-        ]
-    );
+    let blocks = [
+        HostedBlock::Call { id: "ws_1".into(), name: "web_search".into(), raw: asked },
+        HostedBlock::Result { id: "ws_1".into(), raw: web_search_call(), is_error: false },
+    ];
+    assert_eq!(found[..2], blocks.map(|block| Event::Hosted(Hosted::of("openai", block))));
     let lines = written(&found, Ending::Complete);
     assert!(lines.iter().any(|line| line == "- https://otters.example Otters"), "{lines:#?}");
     let mut request = next(&lines);
@@ -354,12 +346,12 @@ fn a_search_of_geminis_is_shown_and_not_sent_back() {
     let found = events(&vertex::vertex(None), &request, &stream.bytes());
     let raw = json!({"queries": ["do otters swim"]});
     let sources = vec![WebSource { url: "https://otters.example".into(), title: "otters.example".into() }];
-    let provider = || "vertex".to_owned();
+    let hosted = |block| Event::Hosted(Hosted::of("vertex", block));
     assert_eq!(
         found[2..],
         [
-            Event::HostedUse { provider: provider(), id: "vertex_1".into(), name: "web_search".into(), raw },
-            Event::Citations { provider: provider(), sources, raw: None },
+            hosted(HostedBlock::Call { id: "vertex_1".into(), name: "web_search".into(), raw }),
+            hosted(HostedBlock::Citations { sources, raw: None }),
             Event::Finished(StopReason::EndTurn),
         ]
     );
@@ -374,11 +366,11 @@ fn limits() -> SearchLimits {
 
 #[test]
 fn hosted_tools_go_out_in_the_vendors_own_shape() {
-    let asking = |provider: &dyn Provider, model: &str, hosted: Vec<HostedToolSpec>| {
+    let asking = |provider: &Server, model: &str, hosted: Vec<HostedTool>| {
         let tools = Arc::new([tool("read", false)]);
         body(provider, &Request { model: model.to_owned(), tools, hosted: hosted.into(), ..hello() })
     };
-    let both = || vec![HostedToolSpec::CodeExecution, HostedToolSpec::WebSearch(limits())];
+    let both = || vec![HostedTool::CodeExecution, HostedTool::WebSearch(limits())];
     let sent = asking(&claude(), "claude-test", both());
     assert_eq!(
         sent["tools"].as_array().unwrap()[1..],
@@ -399,7 +391,7 @@ fn hosted_tools_go_out_in_the_vendors_own_shape() {
     let include = ["reasoning.encrypted_content", "code_interpreter_call.outputs", "web_search_call.action.sources"];
     assert_eq!(sent["include"], json!(include));
     let blocked = SearchLimits { blocked_domains: vec!["x.example".to_owned()], ..SearchLimits::default() };
-    let sent = asking(&vertex::vertex(None), "gemini-3.1-pro", vec![HostedToolSpec::WebSearch(blocked)]);
+    let sent = asking(&vertex::vertex(None), "gemini-3.1-pro", vec![HostedTool::WebSearch(blocked)]);
     assert_eq!(sent["tools"][1], json!({"googleSearch": {"excludeDomains": ["x.example"]}}));
 }
 
@@ -409,40 +401,41 @@ fn named(provider: &str) -> ProviderName {
 
 #[test]
 fn a_tool_with_unsupported_limits_is_left_out_with_a_reason() {
-    let refusal = |tool: HostedToolSpec, provider: &str, model: &str, alone| {
+    let refusal = |tool: HostedTool, provider: &str, model: &str, alone| {
         let hosts = named(provider).hosts(&tool, model, alone);
         hosts.err().map(|problem| problem.describe(provider, model))
     };
-    let plain = || HostedToolSpec::WebSearch(SearchLimits::default());
+    let plain = || HostedTool::WebSearch(SearchLimits::default());
     assert_eq!(refusal(plain(), "anthropic", "m", false), None);
-    assert_eq!(refusal(HostedToolSpec::WebSearch(limits()), "openai", "m", false), None);
+    assert_eq!(refusal(HostedTool::WebSearch(limits()), "openai", "m", false), None);
     assert_eq!(refusal(plain(), "vertex", "gemini-3.1-pro", false), None);
     assert_eq!(refusal(plain(), "vertex", "gemini-2.5-pro", true), None);
     for (tool, provider, says) in [
         (plain(), "openai_compatible", "openai_compatible has no such tool"),
-        (HostedToolSpec::CodeExecution, "vertex", "vertex has no such tool"),
+        (HostedTool::CodeExecution, "vertex", "vertex has no such tool"),
         (plain(), "vertex", "gemini-2.5-pro accepts it only without other tools"),
-        (HostedToolSpec::WebSearch(limits()), "vertex", "vertex does not support tools.web_search.allowed_domains"),
+        (HostedTool::WebSearch(limits()), "vertex", "vertex does not support tools.web_search.allowed_domains"),
     ] {
         assert_eq!(refusal(tool, provider, "gemini-2.5-pro", false).as_deref(), Some(says));
     }
     let blocked = SearchLimits { blocked_domains: vec!["x.example".to_owned()], ..SearchLimits::default() };
-    let offer = hosted::offer(HostedTool::ALL, &blocked, named("openai"), "gpt-5", false);
-    assert_eq!(offer.tools, [HostedToolSpec::CodeExecution]);
+    let offer = hosted::offer(HostedTool::all(&blocked), named("openai"), "gpt-5", false);
+    assert_eq!(offer.tools, [HostedTool::CodeExecution]);
     assert_eq!(offer.left_out.len(), 1);
-    assert_eq!(offer.left_out[0].0, HostedTool::WebSearch);
+    assert_eq!(offer.left_out[0].0, HostedTool::WebSearch(blocked));
 }
 
 #[test]
 fn hosted_tools_are_off_until_chosen_and_never_run_here() {
     let registry = Registry::with_builtins();
-    assert_eq!(registry.hosted(None).count(), 0);
+    let hosted = |registry: &Registry, chosen| registry.hosted(chosen, &limits()).collect::<Vec<_>>();
+    assert_eq!(hosted(&registry, None), []);
     let chosen = ["read".to_owned(), "web_search".to_owned()].into();
-    assert_eq!(registry.hosted(Some(&chosen)).collect::<Vec<_>>(), [HostedTool::WebSearch]);
+    assert_eq!(hosted(&registry, Some(&chosen)), [HostedTool::WebSearch(limits())]);
     assert_eq!(registry.specs_of(&chosen).iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["read"]);
     assert!(registry.offered("web_search", Some(&chosen)).is_none(), "a call of it here would be run here");
     let mut registry = registry;
     registry.switch([("code_execution".to_owned(), true)].into());
-    assert_eq!(registry.hosted(None).collect::<Vec<_>>(), [HostedTool::CodeExecution]);
+    assert_eq!(hosted(&registry, None), [HostedTool::CodeExecution]);
     assert!(registry.specs().iter().all(|spec| spec.name != "code_execution"));
 }

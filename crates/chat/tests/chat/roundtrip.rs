@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use flemma_chat::{Document, Ending, ReplyWriter, Transcript, read, render, unescape};
-use flemma_model::{Attachment, CallId, Event, Message, Part, Role, Signature, ToolInput, WebSource};
+use flemma_model::{
+    Attachment, CallId, Event, Hosted, HostedBlock, Message, Part, Role, Signature, ToolInput, WebSource,
+};
 use flemma_text::Fence;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -251,10 +253,11 @@ proptest! {
         let sources = sources.iter().map(|(url, title)| WebSource::new(url, title));
         let sources = sources.filter(|source| !source.url.is_empty()).collect();
         let parts = vec![
-            Part::HostedUse { provider: provider.clone(), id: id.clone(), name: "web_search".into(), raw: call },
-            Part::HostedResult { provider: provider.clone(), id, raw, is_error },
-            Part::Citations { provider, sources, raw: passages.map(Value::from) },
+            HostedBlock::Call { id: id.clone(), name: "web_search".into(), raw: call },
+            HostedBlock::Result { id, raw, is_error },
+            HostedBlock::Citations { sources, raw: passages.map(Value::from) },
         ];
+        let parts = parts.into_iter().map(|block| Part::Hosted(Hosted::of(&provider, block))).collect();
         let messages = vec![Arc::new(Message { role: Role::Assistant, parts })];
         let conversation = Transcript { system: None, messages };
         prop_assert_eq!(read(&render(&conversation).join("\n")), Ok(conversation));

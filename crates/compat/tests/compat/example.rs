@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flemma_compat::{to_xml, xml_schema};
 use flemma_model::{Event, ToolInput};
-use flemma_provider::{Exchange, Request, ToolSpec, xml_tools::prepare};
+use flemma_provider::{ToolSpec, xml_tools::read_calls};
 use flemma_text::xml;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -15,8 +15,7 @@ use crate::plain::Plain;
 fn called(schema: &Value, xml: &str) -> Value {
     let input_schema = Arc::new(schema.clone());
     let tool = ToolSpec { name: "x".into(), description: String::new(), input_schema, strict: false, prompt: None };
-    let request = Request { tools: Arc::new([tool]), ..Request::default() };
-    let Exchange::Http { mut decoder, .. } = prepare(&Plain, &request).unwrap() else { panic!() };
+    let mut decoder = read_calls(Box::new(Plain), Arc::new([tool]));
     let mut events = Vec::new();
     decoder.feed(format!("``````````xml\n{xml}\n``````````\n").as_bytes(), &mut events).unwrap();
     decoder.finish(&mut events).unwrap();

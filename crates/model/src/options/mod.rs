@@ -20,5 +20,5 @@ pub mod kinds;
 mod problem;
 mod reader;
 
-pub use problem::{OptionsError, Problem};
+pub use problem::{Fault, OptionsError, Problem};
 pub use reader::{Kind, Table, defaults, paths, read};

@@ -9,49 +9,44 @@ const SHOWN: usize = 60;
 
 /// One thing that is wrong with the options.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Problem {
-    /// No option has this path.
-    Unknown {
-        /// The whole path, as `tools.auto_aprove`.
-        path: String,
-        /// The whole path of the option that was probably meant.
-        meant: Option<String>,
-    },
+pub struct Problem {
+    /// The whole path of the option, as `tools.auto_aprove`; nothing for the options themselves. List elements count from
+    /// 1.
+    pub path: String,
+    /// What is wrong there.
+    pub fault: Fault,
+}
+
+/// What is wrong with an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// No option has this path; the whole path of the one that was probably meant.
+    Unknown(Option<String>),
     /// The option exists and does not take this value.
     Wrong {
-        /// The whole path, or nothing for the options themselves. List elements count from 1.
-        path: String,
         /// What the option takes, as the end of "must be ...".
         expected: String,
         /// The value as JSON, cut short when it is long.
         found: String,
     },
-    /// The option has to be set, because another one has no effect without it.
-    Missing {
-        /// The whole path.
-        path: String,
-        /// What to set it to, as the end of "set it to ...".
-        expected: String,
-    },
-    /// The option says something that cannot be.
-    Odd {
-        /// The whole path.
-        path: String,
-        /// Why not, and what else.
-        why: String,
-    },
+    /// The option has to be set, because another one has no effect without it: what to, as the end of "set it to ...".
+    Missing(String),
+    /// The option says something that cannot be: why not, and what else.
+    Odd(String),
 }
 
 impl Problem {
     /// The same problem, of an option that is in the table at `table`.
-    pub fn inside(self, table: &str) -> Self {
-        let join = |path: String| if path.is_empty() { table.to_owned() } else { format!("{table}.{path}") };
-        match self {
-            Self::Unknown { path, meant } => Self::Unknown { path: join(path), meant: meant.map(join) },
-            Self::Wrong { path, expected, found } => Self::Wrong { path: join(path), expected, found },
-            Self::Missing { path, expected } => Self::Missing { path: join(path), expected },
-            Self::Odd { path, why } => Self::Odd { path: join(path), why },
+    pub fn inside(mut self, table: &str) -> Self {
+        let move_in = |path: &mut String| {
+            let gap = if path.is_empty() { "" } else { "." };
+            path.insert_str(0, &format!("{table}{gap}"));
+        };
+        move_in(&mut self.path);
+        if let Fault::Unknown(Some(meant)) = &mut self.fault {
+            move_in(meant);
         }
+        self
     }
 
     /// A value that the option at `path` does not take.
@@ -61,23 +56,22 @@ impl Problem {
         if found.len() < json.len() {
             found.push('…');
         }
-        Self::Wrong { path: path.to_owned(), expected: expected.into(), found }
+        Self { path: path.to_owned(), fault: Fault::Wrong { expected: expected.into(), found } }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { path, meant: Some(meant) } => {
-                write!(f, "unknown option `{path}`; did you mean `{meant}`?")
-            }
-            Self::Unknown { path, meant: None } => write!(f, "unknown option `{path}`"),
-            Self::Wrong { path, expected, found } if path.is_empty() => {
+        let Self { path, fault } = self;
+        match fault {
+            Fault::Unknown(Some(meant)) => write!(f, "unknown option `{path}`; did you mean `{meant}`?"),
+            Fault::Unknown(None) => write!(f, "unknown option `{path}`"),
+            Fault::Wrong { expected, found } if path.is_empty() => {
                 write!(f, "the options must be {expected}, not {found}")
             }
-            Self::Wrong { path, expected, found } => write!(f, "`{path}` must be {expected}, not {found}"),
-            Self::Missing { path, expected } => write!(f, "`{path}` is missing; set it to {expected}"),
-            Self::Odd { path, why } => write!(f, "`{path}`: {why}"),
+            Fault::Wrong { expected, found } => write!(f, "`{path}` must be {expected}, not {found}"),
+            Fault::Missing(expected) => write!(f, "`{path}` is missing; set it to {expected}"),
+            Fault::Odd(why) => write!(f, "`{path}`: {why}"),
         }
     }
 }

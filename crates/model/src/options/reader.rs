@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::problem::{OptionsError, Problem};
+use super::problem::{Fault, OptionsError, Problem};
 use flemma_text::suggest::nearest;
 
 /// How many letters may be wrong, missing or swapped for a key to count as a slip of the finger.
@@ -54,15 +54,15 @@ pub fn paths<T>(walk: impl FnOnce(&mut Table<'_>) -> T) -> Vec<String> {
 struct ReadState {
     /// The paths of all options.
     known: Vec<String>,
-    /// Keys that were not asked for keep their place in the list with `meant: None` until the walk is over.
+    /// Keys that were not asked for keep their place in the list with nothing meant until the walk is over.
     problems: Vec<Problem>,
 }
 
 impl ReadState {
     fn into_result(mut self) -> Result<(), OptionsError> {
         for problem in &mut self.problems {
-            if let Problem::Unknown { path, meant: meant @ None } = problem {
-                *meant = meant_by(path, &self.known);
+            if let Fault::Unknown(meant @ None) = &mut problem.fault {
+                *meant = meant_by(&problem.path, &self.known);
             }
         }
         if self.problems.is_empty() { Ok(()) } else { Err(OptionsError { problems: self.problems }) }
@@ -121,7 +121,7 @@ impl<'a> Table<'a> {
     fn close(self) {
         for key in self.values.into_iter().flat_map(Map::keys) {
             if !self.asked.contains(key) {
-                self.state.problems.push(Problem::Unknown { path: join(&self.path, key), meant: None });
+                self.state.problems.push(Problem { path: join(&self.path, key), fault: Fault::Unknown(None) });
             }
         }
     }
@@ -210,8 +210,8 @@ impl<'a> Table<'a> {
 
     /// Reports that an option is not set, and that another one has no effect without it.
     pub fn missing(&mut self, key: &str, expected: impl Into<String>) {
-        let path = join(&self.path, key);
-        self.state.problems.push(Problem::Missing { path, expected: expected.into() });
+        let fault = Fault::Missing(expected.into());
+        self.state.problems.push(Problem { path: join(&self.path, key), fault });
     }
 
     /// Reports that an option has a value that it does not take.

@@ -9,8 +9,8 @@
 use serde_json::{Value, json};
 
 use super::NAME;
-use crate::wire::is_visible;
-use flemma_model::{Event, WebSource};
+use crate::{reply::str_of, wire::is_visible};
+use flemma_model::{Event, Hosted, HostedBlock, WebSource};
 
 /// The passages of the prose that is being read.
 #[derive(Default)]
@@ -26,8 +26,7 @@ impl Cited {
             return;
         }
         for citation in &citations {
-            let field = |name| citation.get(name).and_then(Value::as_str).unwrap_or_default();
-            WebSource::new(field("url"), field("title")).add(&mut self.sources);
+            WebSource::new(str_of(citation, "url"), str_of(citation, "title")).add(&mut self.sources);
         }
         self.passages.push(json!({ "text": text, "citations": citations }));
     }
@@ -36,7 +35,8 @@ impl Cited {
     pub fn end(&mut self, events: &mut Vec<Event>) {
         let Self { passages, sources } = std::mem::take(self);
         if !passages.is_empty() {
-            events.push(Event::Citations { provider: NAME.to_owned(), sources, raw: Some(Value::Array(passages)) });
+            let cited = HostedBlock::Citations { sources, raw: Some(Value::Array(passages)) };
+            events.push(Event::Hosted(Hosted::of(NAME, cited)));
         }
     }
 }

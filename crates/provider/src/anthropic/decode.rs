@@ -40,7 +40,7 @@ use crate::{
     reply::{Fault, ReadReply, push_text, push_thinking, take, text_of, tool_input},
     stop_reason::stop_reason,
 };
-use flemma_model::{CallId, Event, Signature, StopReason, Usage};
+use flemma_model::{CallId, Event, Hosted, HostedBlock, Signature, StopReason, Usage};
 
 const COUNTS: CountNames = CountNames {
     input: &["/input_tokens"],
@@ -168,13 +168,13 @@ impl MessagesReply {
 
     /// Ends a block; says what is wrong with one that is not whole.
     fn finish(&mut self, block: ContentBlock, events: &mut Vec<Event>) -> Result<(), &'static str> {
-        let provider = || NAME.to_owned();
+        let hosted = |block| Event::Hosted(Hosted::of(NAME, block));
         match block {
             ContentBlock::Ignored => {}
             ContentBlock::Text { text, citations } => self.cited.note(text, citations),
             ContentBlock::Thinking { signature } => {
                 let signature = Some(signature).filter(|value| !value.is_empty());
-                let signature = signature.map(|value| Signature { provider: provider(), value });
+                let signature = signature.map(|value| Signature { provider: NAME.to_owned(), value });
                 events.push(Event::ThinkingFinished { signature });
             }
             ContentBlock::ToolUse { id, name, json, given } => {
@@ -186,12 +186,12 @@ impl MessagesReply {
                     raw["input"] =
                         serde_json::from_str(&json).map_err(|_| "a hosted call whose input is not valid JSON")?;
                 }
-                events.push(Event::HostedUse { provider: provider(), id, name, raw });
+                events.push(hosted(HostedBlock::Call { id, name, raw }));
             }
             ContentBlock::HostedResult { id, raw } => {
                 let kind = raw.pointer("/content/type").and_then(Value::as_str);
                 let is_error = kind.is_some_and(|kind| kind.ends_with("_error"));
-                events.push(Event::HostedResult { provider: provider(), id, raw, is_error });
+                events.push(hosted(HostedBlock::Result { id, raw, is_error }));
             }
         }
         Ok(())

@@ -17,12 +17,12 @@ use super::{
     family::{self, ThinkingSettings},
 };
 use crate::{
-    CacheRetention, HostedToolSpec, ProviderError, Request, ToolSpec,
+    CacheRetention, HostedTool, ProviderError, Request, ToolSpec,
     call_ids::{CallIds, renamed},
     signature::from_base64,
     wire::{self, SILENT_ERROR, is_visible, object},
 };
-use flemma_model::{Attachment, CallId, Message, Part, Role, Signature};
+use flemma_model::{Attachment, CallId, HostedBlock, Message, Part, Role, Signature};
 
 /// The user, as the API calls them.
 const USER: &str = "user";
@@ -84,11 +84,11 @@ fn tool(spec: &ToolSpec) -> Value {
 }
 
 /// A tool of the vendor's own; see [`crate::hosted`].
-fn hosted(tool: &HostedToolSpec) -> Value {
-    let name = tool.tool().name();
+fn hosted(tool: &HostedTool) -> Value {
+    let name = tool.name();
     match tool {
-        HostedToolSpec::CodeExecution => json!({ "type": "code_execution_20250825", "name": name }),
-        HostedToolSpec::WebSearch(limits) => wire::sparse(json!({
+        HostedTool::CodeExecution => json!({ "type": "code_execution_20250825", "name": name }),
+        HostedTool::WebSearch(limits) => wire::sparse(json!({
             "type": "web_search_20250305",
             "name": name,
             "max_uses": limits.max_uses,
@@ -102,7 +102,7 @@ fn hosted(tool: &HostedToolSpec) -> Value {
 fn turns<'a, M: AsRef<Message>>(messages: &'a [M]) -> Vec<Value> {
     let mut whole = whole(messages).into_iter();
     let mut encode = |part: &'a Part, ids: &mut CallIds<'a>| match part {
-        Part::HostedUse { .. } | Part::HostedResult { .. } if whole.next() != Some(true) => None,
+        Part::Hosted(_) if whole.next() != Some(true) => None,
         part => piece(part, ids),
     };
     let encode = |message, ids: &mut CallIds<'a>| {
@@ -161,7 +161,8 @@ fn text(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
-/// Whether each hosted call and each hosted result has its other half, in the order of the conversation: the API
+/// Whether each hosted call and each hosted result has its other half, and citations, which have none, in the order of the
+/// conversation: the API
 /// refuses a call that has lost its result, and a result that has lost its call. A result belongs to the nearest call
 /// before it that has its id. In the reply that is still going on a call has no result yet: the vendor has paused, or
 /// waits for a tool of ours.
@@ -176,19 +177,20 @@ fn whole<M: AsRef<Message>>(messages: &[M]) -> Vec<bool> {
     let mut open: HashMap<&CallId, Vec<usize>> = HashMap::new();
     for (nth, message) in messages.iter().enumerate() {
         for part in &message.as_ref().parts {
-            match part {
-                Part::HostedUse { id, .. } => {
+            let Part::Hosted(hosted) = part else { continue };
+            match &hosted.block {
+                HostedBlock::Call { id, .. } => {
                     open.entry(id).or_default().push(whole.len());
                     whole.push(goes_on && (begin..end).contains(&nth));
                 }
-                Part::HostedResult { id, .. } => {
+                HostedBlock::Result { id, .. } => {
                     let call = open.get_mut(id).and_then(Vec::pop);
                     if let Some(call) = call {
                         whole[call] = true;
                     }
                     whole.push(call.is_some());
                 }
-                _ => {}
+                HostedBlock::Citations { .. } => whole.push(true),
             }
         }
     }
@@ -218,12 +220,14 @@ fn piece<'a>(part: &'a Part, ids: &mut CallIds<'a>) -> Option<Piece<'a>> {
                 "is_error": is_error.then_some(true),
             }))
         }
-        Part::HostedUse { provider, raw, .. } if provider == NAME => renamed(raw, "id", |id| ids.hosted_call(id)),
-        Part::HostedResult { provider, raw, .. } if provider == NAME => {
-            renamed(raw, "tool_use_id", |id| ids.hosted_result(id))
+        Part::Hosted(hosted) => {
+            let raw = hosted.raw_of(NAME)?;
+            match hosted.block {
+                HostedBlock::Call { .. } => renamed(raw, "id", |id| ids.hosted_call(id)),
+                HostedBlock::Result { .. } => renamed(raw, "tool_use_id", |id| ids.hosted_result(id)),
+                HostedBlock::Citations { .. } => return Some(Piece::Citations(raw)),
+            }
         }
-        Part::Citations { provider, raw, .. } if provider == NAME => return raw.as_ref().map(Piece::Citations),
-        Part::HostedUse { .. } | Part::HostedResult { .. } | Part::Citations { .. } => return None,
     }))
 }
 

@@ -8,7 +8,7 @@ use crate::{
     connection::{self, base_url},
     credential::KeySource,
     signature::is_one_word,
-    vendor::{Models, Signatures, Vendor},
+    vendor::Vendor,
     vendor_error::VendorFailure,
 };
 use flemma_model::{
@@ -29,6 +29,14 @@ pub(super) const LEAST_BUDGET: u32 = 1024;
 /// Anthropic.
 pub(crate) static VENDOR: Vendor = Vendor {
     title: "Anthropic",
+    default_model: "claude-sonnet-5-5",
+    models: Some(&[
+        "claude-opus-5-5",
+        "claude-sonnet-5-5",
+        "claude-haiku-5-5",
+        "claude-fable-5-1",
+        "claude-sonnet-4-5",
+    ]),
     key_variable: "ANTHROPIC_API_KEY",
     key_header: ("x-api-key", ""),
     key_sources: &[KeySource::Keyring(NAME)],
@@ -37,17 +45,14 @@ pub(crate) static VENDOR: Vendor = Vendor {
     base_url: DEFAULT_BASE_URL,
     limits: Some(LIMITS),
     other_names: &[("thinking", "thinking_budget")],
-    signatures: Signatures::Hidden(is_one_word),
+    reads_signature: Some(is_one_word),
+    hides_thinking: true,
     signs_text: |_| true,
     // Every model takes both tools, in any limits.
     hosts: |_, _, _| Ok(()),
     failure,
     ..Vendor::new(
         NAME,
-        Models::Known {
-            default: "claude-sonnet-5-5",
-            all: &["claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-1", "claude-sonnet-4-5"],
-        },
         |table| {
             let mut options = connection::read(table, &BASE_URL);
             options["thinking_budget"] = json!(table.some("thinking_budget", &BUDGET));

@@ -250,17 +250,16 @@ impl ResponsesReply {
         reason: Option<&Value>,
         events: &mut Vec<Event>,
     ) -> Result<StopReason, &'static str> {
-        match self.open.take() {
-            Some(_) if kind == "completed" => return Err("the reply ends inside an item"),
-            Some(open) => {
-                hosted::push_citations(open.sources, events);
-                match open.item {
-                    Item::Reasoning => events.push(Event::ThinkingFinished { signature: None }),
-                    Item::FunctionCall { id: Some(id), name, arguments } => events.push(call(id, name, arguments)),
-                    _ => {}
-                }
+        if let Some(open) = self.open.take() {
+            if kind == "completed" {
+                return Err("the reply ends inside an item");
             }
-            None => {}
+            hosted::push_citations(open.sources, events);
+            match open.item {
+                Item::Reasoning => events.push(Event::ThinkingFinished { signature: None }),
+                Item::FunctionCall { id: Some(id), name, arguments } => events.push(call(id, name, arguments)),
+                _ => {}
+            }
         }
         Ok(match reason.and_then(Value::as_str) {
             _ if kind == "completed" && self.refused => StopReason::Refusal,

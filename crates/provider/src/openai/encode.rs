@@ -18,11 +18,11 @@ use super::{
     reasoning,
 };
 use crate::{
-    CacheRetention, HostedToolSpec, ProviderError, Request, ToolSpec,
+    CacheRetention, HostedTool, ProviderError, Request, ToolSpec,
     call_ids::{CallIds, renamed},
     wire::{self, is_visible},
 };
-use flemma_model::{Attachment, Part, Role};
+use flemma_model::{Attachment, HostedBlock, Part, Role};
 
 /// The fewest tokens that the API takes as the reply's limit.
 const MIN_OUTPUT_TOKENS: u32 = 16;
@@ -33,17 +33,9 @@ const MAX_CALL_ID: usize = 64;
 /// Letters of the cache key: enough that two conversations never meet.
 const CACHE_KEY_LETTERS: usize = 32;
 
-/// A part of a message, before the user's are gathered.
-enum Piece {
-    Said(Value),
-    Item(Value),
-}
-
-impl Piece {
-    /// Whether it is an item of this type.
-    fn is(&self, kind: &str) -> bool {
-        matches!(self, Self::Item(item) if item["type"] == kind)
-    }
+/// Whether it is a part of a message, and not an item of its own.
+fn is_said(piece: &Value) -> bool {
+    piece["type"].as_str().is_some_and(|kind| kind.starts_with("input_"))
 }
 
 /// The body of a streamed request. `effort` beats what the request says about thinking.
@@ -82,8 +74,8 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
         "parallel_tool_calls": (!tools.is_empty()).then_some(true),
         // The API counts all hosted calls together: the searches are never more than that.
         "max_tool_calls": request.hosted.iter().find_map(|tool| match tool {
-            HostedToolSpec::WebSearch(limits) => limits.max_uses,
-            HostedToolSpec::CodeExecution => None,
+            HostedTool::WebSearch(limits) => limits.max_uses,
+            HostedTool::CodeExecution => None,
         }),
         "tools": tools,
         "instructions": instructions,
@@ -127,21 +119,21 @@ fn tool(spec: &ToolSpec) -> Value {
     })
 }
 
-fn hosted(tool: &HostedToolSpec) -> Value {
+fn hosted(tool: &HostedTool) -> Value {
     match tool {
-        HostedToolSpec::CodeExecution => json!({ "type": "code_interpreter", "container": { "type": "auto" } }),
-        HostedToolSpec::WebSearch(limits) if limits.allowed_domains.is_empty() => json!({ "type": "web_search" }),
-        HostedToolSpec::WebSearch(limits) => {
+        HostedTool::CodeExecution => json!({ "type": "code_interpreter", "container": { "type": "auto" } }),
+        HostedTool::WebSearch(limits) if limits.allowed_domains.is_empty() => json!({ "type": "web_search" }),
+        HostedTool::WebSearch(limits) => {
             json!({ "type": "web_search", "filters": { "allowed_domains": limits.allowed_domains } })
         }
     }
 }
 
 /// What the items of a reply should bring in addition: where nothing is stored, it can never be fetched later.
-fn include(reasons: bool, hosted: &[HostedToolSpec]) -> Vec<&'static str> {
+fn include(reasons: bool, hosted: &[HostedTool]) -> Vec<&'static str> {
     let hosted = hosted.iter().map(|tool| match tool {
-        HostedToolSpec::CodeExecution => "code_interpreter_call.outputs",
-        HostedToolSpec::WebSearch(_) => "web_search_call.action.sources",
+        HostedTool::CodeExecution => "code_interpreter_call.outputs",
+        HostedTool::WebSearch(_) => "web_search_call.action.sources",
     });
     reasons.then_some("reasoning.encrypted_content").into_iter().chain(hosted).collect()
 }
@@ -156,7 +148,7 @@ fn input(request: &Request, family: Option<&Family>) -> Vec<Value> {
             let parts = wire::thinking_first(message, NAME, |part| matches!(part, Part::ToolUse { .. }));
             parts.into_iter().filter_map(|part| piece(part, takes_reasoning, ids)).collect()
         },
-        |piece| !piece.is("function_call_output"),
+        |piece| piece["type"] != "function_call_output",
     );
     let mut items = Vec::new();
     for (role, pieces) in turns {
@@ -168,11 +160,11 @@ fn input(request: &Request, family: Option<&Family>) -> Vec<Value> {
     items
 }
 
-/// The part as the API has it; `None` for what it does not take.
-fn piece<'a>(part: &'a Part, takes_reasoning: bool, ids: &mut CallIds<'a>) -> Option<Piece> {
-    Some(Piece::Item(match part {
-        Part::Text(text) => return is_visible(text).then(|| Piece::Said(input_text(text))),
-        Part::Attachment(attachment) => return Some(Piece::Said(shown(attachment))),
+/// The part as the API has it, an item or a part of a message; `None` for what it does not take.
+fn piece<'a>(part: &'a Part, takes_reasoning: bool, ids: &mut CallIds<'a>) -> Option<Value> {
+    Some(match part {
+        Part::Text(text) => return is_visible(text).then(|| input_text(text)),
+        Part::Attachment(attachment) => shown(attachment),
         Part::Thinking { signature: Some(signature), .. } | Part::RedactedThinking(signature) => {
             let item = reasoning::item(signature).filter(|_| takes_reasoning)?;
             // The API refuses an item that comes twice.
@@ -186,11 +178,13 @@ fn piece<'a>(part: &'a Part, takes_reasoning: bool, ids: &mut CallIds<'a>) -> Op
             let output = said(&wire::with_notes(wire::marked(output, *is_error), attachments), attachments);
             json!({ "type": "function_call_output", "call_id": ids.result(id), "output": output })
         }
-        Part::HostedResult { provider, raw, .. } if provider == NAME => renamed(raw, "id", |id| ids.unique(id.into())),
         // The item of a hosted call is with its result; what is cited is in the text.
-        Part::HostedUse { .. } | Part::HostedResult { .. } | Part::Citations { .. } => return None,
+        Part::Hosted(hosted) => match hosted.block {
+            HostedBlock::Result { .. } => renamed(hosted.raw_of(NAME)?, "id", |id| ids.unique(id.into())),
+            HostedBlock::Call { .. } | HostedBlock::Citations { .. } => return None,
+        },
         Part::Thinking { signature: None, .. } => return None,
-    }))
+    })
 }
 
 fn input_text(text: &str) -> Value {
@@ -219,14 +213,9 @@ fn shown(attachment: &Attachment) -> Value {
 }
 
 /// The outputs, then one message with everything else.
-fn said_by_user(pieces: Vec<Piece>, items: &mut Vec<Value>) {
-    let mut parts = Vec::new();
-    for piece in pieces {
-        match piece {
-            Piece::Said(part) => parts.push(part),
-            Piece::Item(item) => items.push(item),
-        }
-    }
+fn said_by_user(pieces: Vec<Value>, items: &mut Vec<Value>) {
+    let (parts, outputs): (Vec<_>, Vec<_>) = pieces.into_iter().partition(is_said);
+    items.extend(outputs);
     if !parts.is_empty() {
         items.push(json!({ "type": "message", "role": "user", "content": parts }));
     }
@@ -234,23 +223,21 @@ fn said_by_user(pieces: Vec<Piece>, items: &mut Vec<Value>) {
 
 /// What the model said, item by item: its words are a plain string, and it shows no files. Prose before a call is
 /// commentary, prose behind the last one the answer: newer models mark theirs so and do worse when the mark is missing.
-fn said_by_model(mut pieces: Vec<Piece>, phases: bool, items: &mut Vec<Value>) {
+fn said_by_model(mut pieces: Vec<Value>, phases: bool, items: &mut Vec<Value>) {
     // Reasoning that nothing follows is refused: an interrupted reply may end in it.
-    let followed = pieces.iter().rposition(|piece| !piece.is("reasoning"));
+    let followed = pieces.iter().rposition(|piece| piece["type"] != "reasoning");
     pieces.truncate(followed.map_or(0, |last| last + 1));
-    let last_call = pieces.iter().rposition(|piece| matches!(piece, Piece::Item(_)));
+    let last_call = pieces.iter().rposition(|piece| !is_said(piece));
     for (nth, piece) in pieces.into_iter().enumerate() {
-        match piece {
-            Piece::Item(item) => items.push(item),
-            Piece::Said(part) if part["type"] == "input_text" => {
-                let mut message = json!({ "type": "message", "role": "assistant", "content": part["text"] });
-                if phases {
-                    let is_before = last_call.is_some_and(|call| nth < call);
-                    message["phase"] = if is_before { "commentary" } else { "final_answer" }.into();
-                }
-                items.push(message);
+        if piece["type"] == "input_text" {
+            let mut message = json!({ "type": "message", "role": "assistant", "content": piece["text"] });
+            if phases {
+                let is_before = last_call.is_some_and(|call| nth < call);
+                message["phase"] = if is_before { "commentary" } else { "final_answer" }.into();
             }
-            Piece::Said(_) => {}
+            items.push(message);
+        } else if !is_said(&piece) {
+            items.push(piece);
         }
     }
 }

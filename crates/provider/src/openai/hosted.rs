@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::NAME;
 use crate::reply::{items, str_of};
-use flemma_model::{CallId, Event, WebSource};
+use flemma_model::{CallId, Event, Hosted, HostedBlock, WebSource};
 
 /// The name of a hosted call's tool, by the type of its item; `None` for other items.
 pub(super) fn name(kind: &str) -> Option<&'static str> {
@@ -30,23 +30,17 @@ pub(super) fn events(item: &Value) -> Result<Option<[Event; 2]>, &'static str> {
     let text = |field| item.get(field).and_then(Value::as_str);
     let Some(name) = text("type").and_then(name) else { return Ok(None) };
     let id = CallId(text("id").ok_or("a hosted call without an id")?.to_owned());
-    let asked = match item.get("action") {
-        Some(action) => {
-            let mut action = action.clone();
-            if let Some(fields) = action.as_object_mut() {
-                // What was found, not what was asked.
-                fields.shift_remove("sources");
-            }
-            action
-        }
-        None => json!({ "code": item.get("code") }),
-    };
+    let mut asked = item.get("action").cloned().unwrap_or_else(|| json!({ "code": item.get("code") }));
+    if let Some(fields) = asked.as_object_mut() {
+        // What was found, not what was asked.
+        fields.shift_remove("sources");
+    }
     let is_error = matches!(text("status"), Some("failed" | "incomplete"));
-    let provider = || NAME.to_owned();
-    Ok(Some([
-        Event::HostedUse { provider: provider(), id: id.clone(), name: name.to_owned(), raw: asked },
-        Event::HostedResult { provider: provider(), id, raw: item.clone(), is_error },
-    ]))
+    let blocks = [
+        HostedBlock::Call { id: id.clone(), name: name.to_owned(), raw: asked },
+        HostedBlock::Result { id, raw: item.clone(), is_error },
+    ];
+    Ok(Some(blocks.map(|block| Event::Hosted(Hosted::of(NAME, block)))))
 }
 
 /// Adds the page that an annotation points to, if it is a page.
@@ -65,6 +59,6 @@ pub(super) fn cite_all(message: &Value, sources: &mut Vec<WebSource>) {
 /// Says what a message cites, if anything.
 pub(super) fn push_citations(sources: Vec<WebSource>, events: &mut Vec<Event>) {
     if !sources.is_empty() {
-        events.push(Event::Citations { provider: NAME.to_owned(), sources, raw: None });
+        events.push(Event::Hosted(Hosted::of(NAME, HostedBlock::Citations { sources, raw: None })));
     }
 }

@@ -7,8 +7,8 @@ use crate::{
     attachment::AttachmentLimits,
     connection::{self, VERSIONED_URL},
     credential::KeySource,
-    hosted::{HostedProblem, HostedToolSpec},
-    vendor::{Models, Signatures, Vendor},
+    hosted::{HostedProblem, HostedTool},
+    vendor::Vendor,
     vendor_error::VendorFailure,
 };
 
@@ -22,26 +22,24 @@ const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 /// OpenAI.
 pub(crate) static VENDOR: Vendor = Vendor {
     title: "OpenAI",
+    default_model: "gpt-5.6-terra",
+    models: Some(&["gpt-6-astra", "gpt-6-sol", "gpt-6-luna", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna"]),
     key_variable: "OPENAI_API_KEY",
     key_sources: &[KeySource::Keyring(NAME)],
     base_url: DEFAULT_BASE_URL,
     limits: Some(LIMITS),
     other_names: &[("thinking", "reasoning")],
-    signatures: Signatures::Read(|signature| reasoning::item(signature).is_some()),
+    reads_signature: Some(|signature| reasoning::item(signature).is_some()),
     hosts: |tool, _, _| match tool {
         // A search cannot leave out domains.
-        HostedToolSpec::WebSearch(limits) if !limits.blocked_domains.is_empty() => {
+        HostedTool::WebSearch(limits) if !limits.blocked_domains.is_empty() => {
             Err(HostedProblem::Restriction("blocked_domains"))
         }
-        HostedToolSpec::WebSearch(_) | HostedToolSpec::CodeExecution => Ok(()),
+        HostedTool::WebSearch(_) | HostedTool::CodeExecution => Ok(()),
     },
     failure,
     ..Vendor::new(
         NAME,
-        Models::Known {
-            default: "gpt-5.6-terra",
-            all: &["gpt-6-astra", "gpt-6-sol", "gpt-6-luna", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna"],
-        },
         |table| {
             let mut options = connection::read(table, &VERSIONED_URL);
             options["reasoning"] = json!(table.choose("reasoning", &Effort::ALL));

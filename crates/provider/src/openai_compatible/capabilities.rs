@@ -12,7 +12,7 @@
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::{HttpRequest, host, vendor_error::Peer};
+use crate::{HttpRequest, host, reply::str_of, vendor_error::Peer};
 
 /// What to ask a server about a model before its tools can be relied on. The runtime asks.
 pub struct CapabilityProbe {
@@ -65,10 +65,9 @@ fn takes_tools(answer: &Value) -> Option<bool> {
     if let Some(takes) = answer.pointer("/chat_template_caps/supports_tools").and_then(Value::as_bool) {
         return Some(takes);
     }
-    if answer.get("chat_template_tool_use").and_then(Value::as_str).is_some_and(|template| !template.is_empty()) {
-        return Some(true);
+    let template = str_of(answer, "chat_template");
+    match str_of(answer, "chat_template_tool_use") {
+        "" => (!template.trim().is_empty()).then(|| template.contains("tools")),
+        _ => Some(true),
     }
-    let template =
-        answer.get("chat_template").and_then(Value::as_str).filter(|template| !template.trim().is_empty())?;
-    Some(template.contains("tools"))
 }

@@ -111,8 +111,7 @@ fn piece<'a>(part: &'a Part, host: &str, ids: &mut CallIds<'a>) -> Option<Piece<
         }
         Part::Attachment(attachment) => Piece::Attachment(attachment),
         // Servers of this kind sign nothing and run no tools.
-        Part::RedactedThinking(_) => return None,
-        Part::HostedUse { .. } | Part::HostedResult { .. } | Part::Citations { .. } => return None,
+        Part::RedactedThinking(_) | Part::Hosted(_) => return None,
     })
 }
 

@@ -2,12 +2,12 @@
 
 use super::{capabilities, decode::CompletionsReply, encode};
 use crate::{
-    ErrorKind, Health, Provider as _, ProviderError, Server,
+    ErrorKind, Health, ProviderError, Server,
     attachment::AttachmentLimits,
     connection::{self, VERSIONED_URL},
     credential::KeySource,
     openai,
-    vendor::{Models, Signatures, Vendor},
+    vendor::Vendor,
     vendor_error::VendorFailure,
 };
 
@@ -28,7 +28,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
     // Ollama's on this machine.
     base_url: "http://localhost:11434/v1",
     limits: Some(LIMITS),
-    signatures: Signatures::Read(|signature| {
+    reads_signature: Some(|signature| {
         let place = signature.value.split_once('@');
         place.is_some_and(|(field, host)| THINKING_FIELDS.contains(&field) && !host.is_empty())
     }),
@@ -47,7 +47,6 @@ pub(crate) static VENDOR: Vendor = Vendor {
     failure,
     ..Vendor::new(
         NAME,
-        Models::Listed("/models"),
         |table| connection::read(table, &VERSIONED_URL),
         |server, request| {
             let peer = server.endpoint("", "/chat/completions")?;

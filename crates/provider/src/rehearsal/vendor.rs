@@ -3,10 +3,7 @@
 use serde_json::json;
 
 use super::script;
-use crate::{
-    ErrorKind, Exchange, Health, ProviderError, Request, Server,
-    vendor::{Models, Vendor},
-};
+use crate::{ErrorKind, Exchange, Health, ProviderError, Request, Server, vendor::Vendor};
 use flemma_model::{
     Part, Role,
     options::{Kind, kinds::within},
@@ -32,16 +29,13 @@ const PACE: Kind<f64> = Kind { expected: "a number from 0 to 100", read: |value|
 /// The scripts.
 pub(crate) static VENDOR: Vendor = Vendor {
     title: "the embedded script",
+    default_model: "welcome",
+    models: Some(&["welcome", "tour"]),
     health: |_, _, _| {
         let message = "a script, not a model. Set `provider = \"anthropic\"` to talk to one.";
         Health::Info(format!("provider `{NAME}`: {message}"))
     },
-    ..Vendor::new(
-        NAME,
-        Models::Known { default: "welcome", all: &["welcome", "tour"] },
-        |table| json!({ "pace": table.get("pace", 1.0, &PACE) }),
-        prepare,
-    )
+    ..Vendor::new(NAME, |table| json!({ "pace": table.get("pace", 1.0, &PACE) }), prepare)
 };
 
 /// Plays the reply that comes next: the document says how many there were.

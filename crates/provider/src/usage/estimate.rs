@@ -51,15 +51,11 @@ impl Estimate {
         let input = (bytes as f64 / catalogue::bytes_per_token(provider, &request.model)).ceil() as u64;
         let limit = request.parameters.max_tokens.map(u64::from);
         let most = known.and_then(|model| model.max_output);
-        let reply = match (limit, most) {
-            (Some(limit), Some(most)) => Some(limit.min(most)),
-            (limit, most) => limit.or(most),
-        };
         Self {
             provider,
             model: request.model.clone(),
             input,
-            reply,
+            reply: limit.into_iter().chain(most).min(),
             context: known.and_then(|model| model.context),
             price: price.or_else(|| Some(known?.price(now))),
             files: request
@@ -157,12 +153,7 @@ fn message_bytes(message: &Message, provider: &str) -> usize {
         Part::ToolUse { name, input, .. } => name.len() + input.to_string().len() + FRAME,
         Part::ToolResult { output, .. } => output.len() + FRAME,
         // Blocks of another provider are not sent to this one.
-        Part::HostedUse { provider: owner, raw, .. } | Part::HostedResult { provider: owner, raw, .. } => {
-            if owner == provider { raw.to_string().len() } else { 0 }
-        }
-        Part::Citations { provider: owner, raw, .. } => {
-            raw.as_ref().filter(|_| owner == provider).map_or(0, |raw| raw.to_string().len())
-        }
+        Part::Hosted(hosted) => hosted.raw_of(provider).map_or(0, |raw| raw.to_string().len()),
         Part::Attachment(_) | Part::RedactedThinking(_) => 0,
     });
     parts.sum::<usize>() + FRAME

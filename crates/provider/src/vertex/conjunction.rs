@@ -46,15 +46,17 @@ fn spread(mut one: Schema, mut other: Schema) -> Schema {
         }
         (None, None) => return both(one, other),
     };
-    let mut head = Schema::new();
-    for keyword in ["title", "description"] {
-        head.extend(beside.shift_remove_entry(keyword));
-    }
+    let mut head = take_head(&mut beside);
     for alternative in list.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
         *alternative = both(beside.clone(), std::mem::take(alternative));
     }
     head.insert("anyOf".to_owned(), list);
     head
+}
+
+/// Takes out of a schema what may stand next to its alternatives.
+pub(super) fn take_head(schema: &mut Schema) -> Schema {
+    ["title", "description"].into_iter().filter_map(|keyword| schema.shift_remove_entry(keyword)).collect()
 }
 
 /// One keyword for what both values of it allow.

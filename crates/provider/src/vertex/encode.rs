@@ -22,7 +22,7 @@ use super::{
     thinking,
 };
 use crate::{
-    ErrorKind, HostedToolSpec, ProviderError, Request, ToolSpec,
+    ErrorKind, HostedTool, ProviderError, Request, ToolSpec,
     call_ids::{CallIds, SentCall},
     wire::{self, SILENT_ERROR, is_visible, object, with_notes, with_room},
 };
@@ -71,13 +71,13 @@ fn tools(request: &Request) -> Result<Vec<Value>, ProviderError> {
     }
     for tool in &*request.hosted {
         match tool {
-            HostedToolSpec::WebSearch(limits) if limits.blocked_domains.is_empty() => {
+            HostedTool::WebSearch(limits) if limits.blocked_domains.is_empty() => {
                 tools.push(json!({ "googleSearch": {} }));
             }
-            HostedToolSpec::WebSearch(limits) => {
+            HostedTool::WebSearch(limits) => {
                 tools.push(json!({ "googleSearch": { "excludeDomains": limits.blocked_domains } }));
             }
-            HostedToolSpec::CodeExecution => {}
+            HostedTool::CodeExecution => {}
         }
     }
     Ok(tools)
@@ -204,8 +204,7 @@ fn pieces<'a>(message: &'a Message, ids: &mut CallIds<'a>, names: &mut Vec<&'a s
             Part::Attachment(attachment) => {
                 add(file(attachment).unwrap_or_else(|| text(&attachment.in_words().unwrap_or_default())));
             }
-            Part::RedactedThinking(_) => {}
-            Part::HostedUse { .. } | Part::HostedResult { .. } | Part::Citations { .. } => {}
+            Part::RedactedThinking(_) | Part::Hosted(_) => {}
         }
     }
     pieces

@@ -7,11 +7,8 @@
 use serde_json::{Value, json};
 
 use super::NAME;
-use crate::{
-    HostedTool,
-    reply::{items, made_up_id, str_of},
-};
-use flemma_model::{Event, WebSource};
+use crate::reply::{items, made_up_id, str_of};
+use flemma_model::{Event, Hosted, HostedBlock, WebSource};
 
 /// What was told so far.
 #[derive(Default)]
@@ -35,14 +32,13 @@ impl Grounding {
 
     /// Tells of the search, if there was one.
     pub fn tell(self, events: &mut Vec<Event>) {
-        let provider = || NAME.to_owned();
+        let mut push = |block| events.push(Event::Hosted(Hosted::of(NAME, block)));
         if !self.queries.is_empty() {
-            let name = HostedTool::WebSearch.name().to_owned();
-            let raw = json!({ "queries": self.queries });
-            events.push(Event::HostedUse { provider: provider(), id: made_up_id(NAME), name, raw });
+            let name = "web_search".to_owned();
+            push(HostedBlock::Call { id: made_up_id(NAME), name, raw: json!({ "queries": self.queries }) });
         }
         if !self.sources.is_empty() {
-            events.push(Event::Citations { provider: provider(), sources: self.sources, raw: None });
+            push(HostedBlock::Citations { sources: self.sources, raw: None });
         }
     }
 }

@@ -29,6 +29,22 @@ fn is_one(keyword: &str, list: &str) -> bool {
     list.split(' ').any(|one| one == keyword)
 }
 
+/// The schemas that stand in a schema.
+pub(super) fn inner(schema: &mut Map<String, Value>) -> impl Iterator<Item = &mut Value> {
+    schema.iter_mut().flat_map(|(keyword, value)| {
+        if is_one(keyword, OF_SCHEMAS) {
+            match value {
+                Value::Array(list) => list.iter_mut().collect(),
+                schema => vec![schema],
+            }
+        } else if is_one(keyword, OF_NAMES) {
+            value.as_object_mut().into_iter().flat_map(Map::values_mut).collect()
+        } else {
+            Vec::new()
+        }
+    })
+}
+
 /// The schema without references.
 ///
 /// # Errors
@@ -44,13 +60,13 @@ struct Inliner<'a> {
     /// Whether keywords next to a `$ref` have a meaning.
     neighbours_count: bool,
     /// The references that are being written out.
-    open: Vec<&'a str>,
+    open: Vec<String>,
     depth: usize,
     schemas: usize,
 }
 
-impl<'a> Inliner<'a> {
-    fn schema(&mut self, schema: &'a Value) -> Result<Value, String> {
+impl Inliner<'_> {
+    fn schema(&mut self, schema: &Value) -> Result<Value, String> {
         let Value::Object(keywords) = schema else { return Ok(schema.clone()) };
         self.schemas += 1;
         if self.depth == MAX_DEPTH || self.schemas > MAX_SCHEMAS {
@@ -60,8 +76,14 @@ impl<'a> Inliner<'a> {
         let target = keywords.get("$ref").map(|reference| self.follow(reference)).transpose()?;
         let mut written = Map::new();
         if target.is_none() || self.neighbours_count {
-            for (keyword, value) in keywords.iter().filter(|(keyword, _)| !is_one(keyword, SERVANTS)) {
-                written.insert(keyword.clone(), self.value(keyword, value)?);
+            let is_dynamic = |keyword: &&String| matches!(keyword.as_str(), "$dynamicRef" | "$recursiveRef");
+            if let Some(keyword) = keywords.keys().find(is_dynamic) {
+                return Err(format!("uses `{keyword}`, which cannot be expanded; use `$ref`"));
+            }
+            let meant = keywords.iter().filter(|(keyword, _)| !is_one(keyword, SERVANTS));
+            written.extend(meant.map(|(keyword, value)| (keyword.clone(), value.clone())));
+            for schema in inner(&mut written) {
+                *schema = self.schema(schema)?;
             }
         }
         self.depth -= 1;
@@ -77,29 +99,12 @@ impl<'a> Inliner<'a> {
         })
     }
 
-    fn value(&mut self, keyword: &str, value: &'a Value) -> Result<Value, String> {
-        match value {
-            _ if keyword == "$dynamicRef" || keyword == "$recursiveRef" => {
-                Err(format!("uses `{keyword}`, which cannot be expanded; use `$ref`"))
-            }
-            Value::Object(named) if is_one(keyword, OF_NAMES) => {
-                let schemas = named.iter().map(|(name, schema)| Ok((name.clone(), self.schema(schema)?)));
-                Ok(Value::Object(schemas.collect::<Result<_, String>>()?))
-            }
-            Value::Array(list) if is_one(keyword, OF_SCHEMAS) => {
-                Ok(Value::Array(list.iter().map(|schema| self.schema(schema)).collect::<Result<_, _>>()?))
-            }
-            value if is_one(keyword, OF_SCHEMAS) => self.schema(value),
-            value => Ok(value.clone()),
-        }
-    }
-
     /// What a reference points at, written out.
-    fn follow(&mut self, reference: &'a Value) -> Result<Value, String> {
+    fn follow(&mut self, reference: &Value) -> Result<Value, String> {
         let Some(reference) = reference.as_str() else {
             return Err(format!("has the `$ref` {reference}, which is not a string"));
         };
-        if self.open.contains(&reference) {
+        if self.open.iter().any(|open| open == reference) {
             return Err(format!(
                 "describes a value that contains itself (`$ref: {reference}`), which Vertex does not support; \
                  write out as many levels as are needed"
@@ -115,7 +120,7 @@ impl<'a> Inliner<'a> {
         let Some(target) = self.root.pointer(&decoded) else {
             return Err(format!("refers to `{reference}`, which does not exist"));
         };
-        self.open.push(reference);
+        self.open.push(reference.to_owned());
         let written = self.schema(target);
         self.open.pop();
         written

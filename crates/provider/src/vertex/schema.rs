@@ -27,8 +27,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    conjunction::{Schema, both},
-    inline::inline,
+    conjunction::{Schema, both, take_head},
+    inline::{inline, inner},
 };
 
 /// The most alternatives that one schema is spread into; beyond it alternatives are said in words.
@@ -48,21 +48,13 @@ pub(super) fn parameters(schema: &Value) -> Result<Option<Value>, String> {
     }
     // Arguments always are an object.
     root.insert("type".to_owned(), "object".into());
-    let says_something =
-        root.iter().any(|(keyword, value)| keyword != "type" && !is_empty(value) && *value != Value::Bool(false));
+    let nothing = [json!({}), json!([]), json!(false)];
+    let says_something = root.iter().any(|(keyword, value)| keyword != "type" && !nothing.contains(value));
     if !says_something {
         return Ok(None);
     }
     settle(&mut root);
     Ok(Some(Value::Object(root)))
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Object(map) => map.is_empty(),
-        Value::Array(list) => list.is_empty(),
-        _ => false,
-    }
 }
 
 /// One schema without references, and all that it holds.
@@ -144,13 +136,11 @@ impl Sheet {
             ("format", Value::String(format)) if FORMATS.contains(&format.as_str()) => {
                 self.keep(keyword, value.clone())
             }
-            ("exclusiveMinimum", Value::Number(_)) => {
-                self.members.push(only("minimum", value.clone()));
-                self.say(format!("Greater than {value}."));
-            }
-            ("exclusiveMaximum", Value::Number(_)) => {
-                self.members.push(only("maximum", value.clone()));
-                self.say(format!("Less than {value}."));
+            ("exclusiveMinimum" | "exclusiveMaximum", Value::Number(_)) => {
+                let is_least = keyword == "exclusiveMinimum";
+                let (plain, word) = if is_least { ("minimum", "Greater") } else { ("maximum", "Less") };
+                self.members.push(only(plain, value.clone()));
+                self.say(format!("{word} than {value}."));
             }
             ("format", Value::String(format)) => self.say(format!("Format: {format}.")),
             ("pattern", Value::String(pattern)) => self.say(format!("Must match the regular expression `{pattern}`.")),
@@ -220,10 +210,7 @@ impl Sheet {
     /// Puts it all together: an `anyOf` has only the description next to it, as the API requires.
     fn finish(mut self) -> Schema {
         let mut base = self.members.into_iter().fold(self.schema, both);
-        let mut head = Schema::new();
-        for keyword in ["title", "description"] {
-            head.extend(base.shift_remove_entry(keyword));
-        }
+        let mut head = take_head(&mut base);
         let mut alternatives = vec![base];
         for choices in self.choices {
             if alternatives.len() * choices.len() > MAX_ALTERNATIVES {
@@ -348,16 +335,5 @@ fn settle(schema: &mut Schema) {
     } else {
         schema.insert("required".to_owned(), kept.into());
     }
-    for (keyword, value) in schema.iter_mut() {
-        match (keyword.as_str(), value) {
-            ("properties", Value::Object(named)) => {
-                named.values_mut().filter_map(Value::as_object_mut).for_each(settle);
-            }
-            ("anyOf" | "prefixItems", Value::Array(list)) => {
-                list.iter_mut().filter_map(Value::as_object_mut).for_each(settle);
-            }
-            ("items" | "additionalProperties", Value::Object(schema)) => settle(schema),
-            _ => {}
-        }
-    }
+    inner(schema).filter_map(Value::as_object_mut).for_each(settle);
 }

@@ -19,6 +19,7 @@ use crate::{
     ErrorKind, ErrorResponse, HttpRequest, ProviderError,
     auth::Key,
     redact::{Redaction, redact},
+    reply::str_of,
     server::USER_AGENT,
 };
 use flemma_text::one_line;
@@ -36,9 +37,18 @@ const LIFETIME: Duration = Duration::from_secs(3600);
 const TOKEN_SERVER: &str = "https://oauth2.googleapis.com/token";
 
 /// A key file. It cannot be printed: it holds secrets.
-pub struct KeyFile(KeyFileKind);
+pub struct KeyFile {
+    grant: Grant,
+    /// The project that it belongs to, if it says so.
+    project: Option<String>,
+    /// Whose token it is, in words that follow "the key".
+    origin: String,
+    /// What may help where the server refuses a token.
+    fix: &'static str,
+}
 
-enum KeyFileKind {
+/// What a token is asked for with.
+enum Grant {
     Service { file: ServiceAccount, private: Box<rsa::KeyPair> },
     User(User),
 }
@@ -87,11 +97,22 @@ impl KeyFile {
                 }
                 let private = private_key(&file.private_key)
                     .ok_or("has a `private_key` that is not an RSA key in PEM format; download the key again")?;
-                Ok(Self(KeyFileKind::Service { file, private }))
+                Ok(Self {
+                    project: file.project_id.clone(),
+                    origin: format!("of the service account {}", one_line(&file.client_email, 100)),
+                    fix: "; check the clock of this machine, and whether the key is still valid",
+                    grant: Grant::Service { file, private },
+                })
             }
             Some("authorized_user") => {
                 need(&["client_id", "client_secret", "refresh_token"])?;
-                Ok(Self(KeyFileKind::User(serde_json::from_value(json).map_err(|_| MISSHAPEN.to_owned())?)))
+                let user: User = serde_json::from_value(json).map_err(|_| MISSHAPEN.to_owned())?;
+                Ok(Self {
+                    project: user.quota_project_id.clone(),
+                    origin: format!("of the user in {FILE_VARIABLE}"),
+                    fix: "; sign in again with `gcloud auth application-default login`",
+                    grant: Grant::User(user),
+                })
             }
             Some(other) => Err(format!(
                 "has the type `{}`, which is not supported; use a service account's key, or \
@@ -104,20 +125,7 @@ impl KeyFile {
 
     /// The project that the file belongs to, if it says so.
     pub fn project(&self) -> Option<&str> {
-        match &self.0 {
-            KeyFileKind::Service { file, .. } => file.project_id.as_deref(),
-            KeyFileKind::User(user) => user.quota_project_id.as_deref(),
-        }
-    }
-
-    /// Whose token it is, in words that follow "the key".
-    fn origin(&self) -> String {
-        match &self.0 {
-            KeyFileKind::Service { file, .. } => {
-                format!("of the service account {}", one_line(&file.client_email, 100))
-            }
-            KeyFileKind::User(_) => format!("of the user in {FILE_VARIABLE}"),
-        }
+        self.project.as_deref()
     }
 
     /// The request for a token. `now` must be about right: a server may refuse a request from the past or the future.
@@ -126,13 +134,13 @@ impl KeyFile {
     /// When the statement cannot be signed, because the system provides no random numbers.
     pub fn request(&self, now: SystemTime) -> Result<HttpRequest, ProviderError> {
         let mut form = form_urlencoded::Serializer::new(String::new());
-        let url = match &self.0 {
-            KeyFileKind::Service { file, private } => {
+        let url = match &self.grant {
+            Grant::Service { file, private } => {
                 form.append_pair("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer");
                 form.append_pair("assertion", &file.statement(private, now)?);
                 file.token_uri.clone()
             }
-            KeyFileKind::User(user) => {
+            Grant::User(user) => {
                 form.append_pair("grant_type", "refresh_token");
                 form.append_pair("client_id", &user.client_id);
                 form.append_pair("client_secret", &user.client_secret);
@@ -163,15 +171,14 @@ impl KeyFile {
             return Err(ProviderError::new(ErrorKind::Malformed, message));
         };
         let lifetime = answer.expires_in.map_or(LIFETIME, Duration::from_secs);
-        Ok((Key::new(&answer.access_token, &self.origin())?, lifetime))
+        Ok((Key::new(&answer.access_token, &self.origin)?, lifetime))
     }
 
     /// Turns an answer with any other status into an error. The body is OAuth's `{"error", "error_description"}`, or
     /// anything.
     pub fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
         let json: Value = serde_json::from_slice(&response.body).unwrap_or_default();
-        let text = |name: &str| json.get(name).and_then(Value::as_str).unwrap_or_default();
-        let (name, words) = (text("error"), text("error_description"));
+        let (name, words) = (str_of(&json, "error"), str_of(&json, "error_description"));
         let kind = match response.status {
             408 | 504 => ErrorKind::Timeout,
             429 => ErrorKind::RateLimited,
@@ -179,26 +186,18 @@ impl KeyFile {
             500.. => ErrorKind::Server,
             _ => ErrorKind::Authentication,
         };
-        let mend = match (&self.0, kind) {
-            (KeyFileKind::User(_), ErrorKind::Authentication) => {
-                "; sign in again with `gcloud auth application-default login`"
-            }
-            (KeyFileKind::Service { .. }, ErrorKind::Authentication) => {
-                "; check the clock of this machine, and whether the key is still valid"
-            }
-            _ => "",
-        };
+        let fix = if kind == ErrorKind::Authentication { self.fix } else { "" };
         let words = [name, words].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ");
-        let words = match &self.0 {
-            KeyFileKind::User(user) => [&user.client_secret, &user.refresh_token]
+        let words = match &self.grant {
+            Grant::User(user) => [&user.client_secret, &user.refresh_token]
                 .into_iter()
                 .fold(words, |words, secret| redact(&words, secret, Redaction::Parts)),
-            KeyFileKind::Service { .. } => words,
+            Grant::Service { .. } => words,
         };
         let words = if words.is_empty() { String::new() } else { format!(": {}", one_line(&words, 300)) };
-        let origin = self.origin();
+        let origin = &self.origin;
         let message =
-            format!("the token server did not issue a token for the key {origin} ({}){words}{mend}", response.status);
+            format!("the token server did not issue a token for the key {origin} ({}){words}{fix}", response.status);
         ProviderError { retry_after: response.retry_after, ..ProviderError::new(kind, message) }
     }
 

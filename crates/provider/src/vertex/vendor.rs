@@ -15,8 +15,8 @@ use crate::{
     attachment::AttachmentLimits,
     connection::{base_url, read_headers},
     credential::{KeySource, Program},
-    hosted::{HostedProblem, HostedToolSpec},
-    vendor::{Models, Signatures, Vendor},
+    hosted::{HostedProblem, HostedTool},
+    vendor::Vendor,
     vendor_error::{Facts, VendorFailure},
 };
 use flemma_model::{
@@ -48,6 +48,8 @@ const MULTI_REGIONS: [&str; 2] = ["eu", "us"];
 /// Vertex AI.
 pub(crate) static VENDOR: Vendor = Vendor {
     title: "Vertex AI",
+    default_model: "gemini-3.8-flash",
+    models: Some(&["gemini-3.8-flash", "gemini-3.5-flash-lite", "gemini-3.1-pro-preview", "gemini-2.5-pro"]),
     key_variable: TOKEN_VARIABLE,
     key_word: "access token",
     no_key: Some(|_| {
@@ -63,7 +65,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
     limits: Some(LIMITS),
     other_names: &[("thinking", "thinking_budget")],
     // Base64, and perhaps a word behind it that says what a signature is about.
-    signatures: Signatures::Read(|signature| {
+    reads_signature: Some(|signature| {
         signature::read(signature).is_some_and(|(value, _)| !value.is_empty() && !value.contains(char::is_whitespace))
     }),
     signs_text: |signature| signature::read(signature).is_some_and(|(_, signed)| signed == SignedPart::Thought),
@@ -78,10 +80,6 @@ pub(crate) static VENDOR: Vendor = Vendor {
     headline,
     ..Vendor::new(
         NAME,
-        Models::Known {
-            default: "gemini-3.8-flash",
-            all: &["gemini-3.8-flash", "gemini-3.5-flash-lite", "gemini-3.1-pro-preview", "gemini-2.5-pro"],
-        },
         |table| {
             json!({
                 "base_url": table.some("base_url", &BASE_URL),
@@ -131,8 +129,8 @@ const BUDGET: Kind<u32> =
 
 /// A search can leave out domains and do no more; Gemini 3 takes it beside tools that run here, older models refuse
 /// (<https://github.com/BerriAI/litellm/pull/38650>).
-fn hosts(tool: &HostedToolSpec, model: &str, alone: bool) -> Result<(), HostedProblem> {
-    let HostedToolSpec::WebSearch(limits) = tool else { return Err(HostedProblem::NoSuchTool) };
+fn hosts(tool: &HostedTool, model: &str, alone: bool) -> Result<(), HostedProblem> {
+    let HostedTool::WebSearch(limits) = tool else { return Err(HostedProblem::NoSuchTool) };
     if !limits.allowed_domains.is_empty() {
         Err(HostedProblem::Restriction("allowed_domains"))
     } else if limits.max_uses.is_some() {

@@ -19,12 +19,12 @@ pub(super) fn as_text(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
             match part {
                 Part::ToolUse { id, name, input } => {
                     names.insert(id.clone(), name.clone());
-                    parts.push(Part::Text(fenced("xml", &xml::write_element(&values::call(name, input)))));
+                    parts.push(Part::Text(Fence::enclose("xml", &xml::write_element(&values::call(name, input)))));
                 }
                 Part::ToolResult { id, output, is_error, attachments } => {
                     let name = names.get(id).map_or("tool", String::as_str);
                     let what = if *is_error { "failed" } else { "gave this result" };
-                    parts.push(Part::Text(format!("The tool `{name}` {what}:\n\n{}", fenced("", output))));
+                    parts.push(Part::Text(format!("The tool `{name}` {what}:\n\n{}", Fence::enclose("", output))));
                     parts.extend(attachments.iter().cloned().map(Part::Attachment));
                 }
                 part => parts.push(part.clone()),
@@ -33,10 +33,4 @@ pub(super) fn as_text(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
         Arc::new(Message { role: message.role, parts })
     };
     messages.iter().map(translate).collect()
-}
-
-fn fenced(info: &str, content: &str) -> String {
-    let marks = Fence::around(content).marks();
-    let end = if content.ends_with('\n') { "" } else { "\n" };
-    format!("{marks}{info}\n{content}{end}{marks}")
 }

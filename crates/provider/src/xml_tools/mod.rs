@@ -1,7 +1,7 @@
 //! Tools for models that cannot call any: the tools are described in the system prompt, the model writes its calls as XML in
 //! its reply, and gets the results as text.
 //!
-//! [`prepare`] puts this between a conversation and its provider: whoever asks sees tools, and the provider sees text. `prompt`
+//! [`prepare`] puts this between a conversation and its server: whoever asks sees tools, and the provider sees text. `prompt`
 //! describes the tools, `messages` puts earlier calls and results into words, `reader` finds the calls in the reply as it
 //! arrives, and `values` translates between elements and JSON.
 //!
@@ -25,22 +25,25 @@ mod values;
 use std::sync::Arc;
 
 use self::reader::CallReader;
-use super::{Decoder, ErrorResponse, Exchange, Provider, ProviderError, Request};
+use super::{Decoder, ErrorResponse, Exchange, ProviderError, Request, Server, ToolSpec};
 use flemma_model::{Event, StopReason};
 
-/// What [`Provider::prepare`] says of a request whose model calls tools in XML.
+/// What [`Server::prepare`] says of a request whose model calls tools in XML.
 ///
 /// # Errors
-/// Those of the provider.
-pub fn prepare(provider: &dyn Provider, request: &Request) -> Result<Exchange, ProviderError> {
-    let tools = Arc::clone(&request.tools);
-    Ok(match provider.prepare(&as_text(request))? {
-        Exchange::Http { request, decoder } => {
-            let decoder = XmlDecoder { decoder, reader: CallReader::new(tools), events: Vec::new() };
-            Exchange::Http { request, decoder: Box::new(decoder) }
+/// Those of the server.
+pub fn prepare(server: &Server, request: &Request) -> Result<Exchange, ProviderError> {
+    Ok(match server.prepare(&as_text(request))? {
+        Exchange::Http { request: sent, decoder } => {
+            Exchange::Http { request: sent, decoder: read_calls(decoder, Arc::clone(&request.tools)) }
         }
         script @ Exchange::Script(_) => script,
     })
+}
+
+/// Makes calls of `tools` of the XML in the text that `decoder` reads.
+pub fn read_calls(decoder: Box<dyn Decoder>, tools: Arc<[ToolSpec]>) -> Box<dyn Decoder> {
+    Box::new(XmlDecoder { decoder, reader: CallReader::new(tools), events: Vec::new() })
 }
 
 /// The request as a model without tools gets it.

@@ -76,7 +76,7 @@ fn list(text: &mut String, schema: &Value, depth: usize) {
             let choices: Vec<String> = choices
                 .iter()
                 .filter(|choice| !choice.is_null())
-                .map(|choice| format!("`{}`", choice.as_str().map_or_else(|| choice.to_string(), str::to_owned)))
+                .map(|choice| format!("`{}`", values::text_of(choice)))
                 .collect();
             let _ = write!(text, ". One of {}", choices.join(", "));
         }

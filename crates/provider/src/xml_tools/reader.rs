@@ -116,9 +116,7 @@ impl CallReader {
                     self.opening = line;
                 }
                 opened => {
-                    if let Some((fence, _)) = opened {
-                        self.place = Place::Code(fence);
-                    }
+                    self.place = opened.map_or(Place::Prose, |(fence, _)| Place::Code(fence));
                     push_text(line[passed..].to_owned(), events);
                 }
             },

@@ -23,14 +23,16 @@ const PARAMETER: &str = "param";
 
 /// The inputs of the calls in a `<tool>`. `source` is the text that it was read from.
 pub(super) fn inputs(tool: &Element, schema: Option<&Value>, source: &str) -> Vec<Value> {
-    let actions: Vec<&Element> = tool.children().filter(|child| child.name == ACTION).collect();
-    let is_property = schema.is_some_and(|schema| property(schema, ACTION).is_some());
-    let only_actions = !actions.is_empty() && actions.len() == tool.children().count();
-    let bare = without_name(tool);
-    if only_actions && !is_property && schema.is_some() {
-        return actions.into_iter().map(|action| object(action, schema, source)).collect();
+    let is_free = schema.is_some_and(|schema| property(schema, ACTION).is_none());
+    let only_actions = has_children(tool) && tool.children().all(|child| child.name == ACTION);
+    if is_free && only_actions {
+        return tool.children().map(|action| object(action, schema, source)).collect();
     }
-    vec![object(&bare, schema, source)]
+    vec![object(&without_name(tool), schema, source)]
+}
+
+fn has_children(element: &Element) -> bool {
+    element.children().next().is_some()
 }
 
 /// The element without the attribute that says what it is.
@@ -52,15 +54,12 @@ fn element(name: &str, value: &Value) -> Element {
     let mut element =
         Element { name: name.to_owned(), attributes: Vec::new(), content: Vec::new(), inner: 0..0, has_cdata: false };
     match value {
-        Value::Null => {}
         Value::Object(entries) => {
-            for (key, value) in entries {
+            for (key, value) in entries.iter().filter(|(_, value)| !value.is_null()) {
                 match value {
-                    Value::Null => {}
                     Value::Object(attributes) if key == ATTRIBUTES => {
-                        element
-                            .attributes
-                            .extend(attributes.iter().map(|(name, value)| (name.clone(), text_of(value))));
+                        let attributes = attributes.iter().map(|(name, value)| (name.clone(), text_of(value)));
+                        element.attributes.extend(attributes);
                     }
                     value => element.content.push(Node::Element(named(key, value))),
                 }
@@ -70,8 +69,8 @@ fn element(name: &str, value: &Value) -> Element {
             element.content = items.iter().map(|item| Node::Element(self::element(ITEM, item))).collect();
         }
         value => {
-            let text = text_of(value);
-            element.content = if text.is_empty() { Vec::new() } else { vec![Node::Text(text)] };
+            let text = Some(text_of(value)).filter(|text| !value.is_null() && !text.is_empty());
+            element.content.extend(text.map(Node::Text));
         }
     }
     element
@@ -86,7 +85,8 @@ fn named(key: &str, value: &Value) -> Element {
     parameter
 }
 
-fn text_of(value: &Value) -> String {
+/// A value as text.
+pub(super) fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
@@ -96,12 +96,20 @@ fn is_name(key: &str) -> bool {
         && key.chars().all(|letter| is_start(letter) || letter.is_numeric() || "-.".contains(letter))
 }
 
+type ReadWord = fn(&str) -> Option<Value>;
+
+/// The types of a word that are not text, and how it is read as each.
+const KINDS: [(&str, ReadWord); 3] = [
+    ("boolean", |word| Some(word.parse::<bool>().ok()?.into())),
+    ("integer", |word| Some(word.parse::<i64>().ok()?.into())),
+    ("number", |word| Some(Number::from_f64(word.parse().ok()?)?.into())),
+];
+
 /// What an element means where the schema wants this.
 fn value(element: &Element, schema: Option<&Value>, source: &str) -> Value {
     let schema = schema.map(|schema| choice(schema, element, source));
     let types = schema.map(types).unwrap_or_default();
-    let allows = |kind: &str| types.is_empty() || types.contains(&kind);
-    let has_children = element.children().next().is_some();
+    let has_children = has_children(element);
     let text = element.text();
     if types.contains(&"array") {
         return Value::Array(items(element, schema, source));
@@ -119,22 +127,9 @@ fn value(element: &Element, schema: Option<&Value>, source: &str) -> Value {
     {
         return Value::Null;
     }
-    if !types.is_empty() && !types.contains(&"string") {
-        if allows("boolean")
-            && let Ok(is_true) = word.parse::<bool>()
-        {
-            return is_true.into();
-        }
-        if allows("integer")
-            && let Ok(number) = word.parse::<i64>()
-        {
-            return number.into();
-        }
-        if allows("number")
-            && let Some(number) = word.parse::<f64>().ok().and_then(Number::from_f64)
-        {
-            return number.into();
-        }
+    let read = KINDS.iter().filter(|(kind, _)| types.contains(kind)).find_map(|(_, read)| read(word));
+    if let Some(value) = read.filter(|_| !types.contains(&"string")) {
+        return value;
     }
     // The blanks around one line are layout, as is the line break after the tag.
     let is_one_line = !text.trim_matches(['\n', '\r', ' ', '\t']).contains('\n');
@@ -184,7 +179,7 @@ fn items(element: &Element, schema: Option<&Value>, source: &str) -> Vec<Value> 
     let item = schema.and_then(|schema| schema.get("items"));
     let own = item.map(|item| choice(item, element, source));
     let is_item = |child: &Element| own.is_some_and(|item| property(item, key(child, own)).is_some());
-    let has_children = element.children().next().is_some();
+    let has_children = has_children(element);
     if element.children().any(is_item) || !has_children && !element.attributes.is_empty() {
         // It is repeated for each item.
         return vec![value(element, item, source)];
@@ -192,8 +187,8 @@ fn items(element: &Element, schema: Option<&Value>, source: &str) -> Vec<Value> 
     if has_children {
         return element.children().map(|child| value(child, item, source)).collect();
     }
-    let text = element.text();
-    if text.trim().is_empty() { Vec::new() } else { vec![value(element, item, source)] }
+    let is_blank = element.text().trim().is_empty();
+    if is_blank { Vec::new() } else { vec![value(element, item, source)] }
 }
 
 /// The one of several schemas that an element was written for; the schema itself where it is one.
@@ -205,7 +200,7 @@ fn choice<'a>(schema: &'a Value, element: &Element, source: &str) -> &'a Value {
     if choices.iter().all(|choice| is_text(&choice)) {
         return schema;
     }
-    let has_children = element.children().next().is_some();
+    let has_children = has_children(element);
     let is_list = has_children && element.children().all(|child| child.name == ITEM);
     let chosen = if !has_children && element.attributes.is_empty() && !element.content.is_empty() {
         choices.iter().find(is_text)

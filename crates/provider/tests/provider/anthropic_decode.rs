@@ -1,38 +1,29 @@
 //! Replies of the Messages API, however the bytes are cut.
 
 use flemma_model::{Event, Signature, StopReason, ToolInput, Usage};
-use flemma_provider::{Decoder, ErrorKind, ProviderError};
+use flemma_provider::{Decoder, ErrorKind};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::vendor::{Decoded, Vendor, text, tool_use};
+use super::vendor::{Vendor, ends_somehow, events, failure, is_interrupted, play, text, tool_use};
 use crate::{
     anthropic::{Stream, event},
-    conversation::{exchange, hello, keyed},
+    conversation::{exchange, hello, keyed, pieces},
 };
 
 pub(crate) const KEY: &str = "sk-ant-secret";
 
-fn decoder() -> Box<dyn Decoder> {
-    exchange(&keyed("anthropic", "https://api.anthropic.com", KEY), &hello()).unwrap().1
-}
+impl Vendor for Stream {
+    const SECRET: &str = KEY;
+    const HOST: &str = "api.anthropic.com";
 
-pub(crate) const VENDOR: Vendor = Vendor { decoder, secret: KEY, host: "api.anthropic.com", longest: 600 };
+    fn decoder() -> Box<dyn Decoder> {
+        exchange(&keyed("anthropic", "https://api.anthropic.com", KEY), &hello()).unwrap().1
+    }
 
-fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Decoded {
-    VENDOR.decode(chunks)
-}
-
-fn play(stream: &Stream) -> Decoded {
-    VENDOR.play(&stream.bytes())
-}
-
-fn events(stream: &Stream) -> Vec<Event> {
-    VENDOR.events(&stream.bytes())
-}
-
-fn failure(stream: &Stream) -> ProviderError {
-    VENDOR.failure(&stream.bytes())
+    fn sent(&self) -> Vec<u8> {
+        self.bytes()
+    }
 }
 
 fn signature(value: &str) -> Signature {
@@ -177,7 +168,7 @@ fn nothing_counts_after_the_end() {
     assert_eq!(events(&stream), [text("x"), Event::Finished(StopReason::EndTurn)]);
     let mut bytes = Stream::new().end("end_turn").bytes();
     bytes.extend_from_slice(b"data: [DONE]\n\n");
-    assert_eq!(decode([&bytes[..]]).1, Ok(()));
+    assert_eq!(Stream::decode([&bytes[..]]).1, Ok(()));
 }
 
 #[test]
@@ -196,7 +187,7 @@ fn a_stream_that_ends_early_says_where() {
         assert_eq!(error.kind, ErrorKind::Interrupted);
         assert!(error.message.contains(words) && error.message.contains("api.anthropic.com"), "{error}");
     }
-    let error = decode([]).1.unwrap_err();
+    let error = Stream::decode([]).1.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Interrupted);
     assert!(error.message.contains("before the reply began"), "{error}");
 }
@@ -221,7 +212,7 @@ fn a_broken_event_is_shown_in_short() {
         r#"{"type": "content_block_delta", "delta": {"type": "text_delta", "text": "\ud83c"}}"#.to_owned(),
     ] {
         let bytes = format!("data: {data}\n\n").into_bytes();
-        let (_, result) = decode(bytes.chunks(1));
+        let (_, result) = Stream::decode(bytes.chunks(1));
         let error = result.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Malformed, "{data}");
         assert!(error.message.len() < 400 && error.message.contains("api.anthropic.com"), "{error}");
@@ -362,10 +353,7 @@ proptest! {
             };
         }
         let bytes = stream.end("end_turn").bytes();
-        let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
-        cuts.extend([0, bytes.len()]);
-        cuts.sort_unstable();
-        let (found, result) = decode(cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]));
+        let (found, result) = Stream::decode(pieces(&bytes, cuts));
         prop_assert_eq!(result, Ok(()));
         let shown: String = found.into_iter().map(|event| match event {
             Event::Text(text) | Event::Thinking(text) => text,
@@ -381,15 +369,12 @@ proptest! {
     fn a_reply_cut_at_any_byte_is_never_taken_for_complete(end in 0_usize..1_000) {
         let bytes = Stream::new().text(&["x"]).tool_use("t", "bash", &["{}"]).end("tool_use").bytes();
         let end = end.min(bytes.len() - 1);
-        let (_, result) = decode([&bytes[..end]]);
-        prop_assert_eq!(result.unwrap_err().kind, ErrorKind::Interrupted);
+        is_interrupted::<Stream>(&bytes[..end])?;
     }
 
     #[test]
     fn events_in_any_order_end_in_a_reply_or_an_error(events in prop::collection::vec(any_event(), 0..12)) {
         let stream = events.iter().map(event).collect::<String>();
-        let (found, result) = decode([stream.as_bytes()]);
-        let is_finished = matches!(found.last(), Some(Event::Finished(_)));
-        prop_assert_eq!(is_finished, result.is_ok(), "{:?}", result);
+        ends_somehow::<Stream>(stream.as_bytes())?;
     }
 }

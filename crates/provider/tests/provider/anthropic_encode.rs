@@ -2,25 +2,22 @@
 
 use std::sync::Arc;
 
-use flemma_model::{Message, Part, Role, Signature};
+use flemma_model::{Part, Role, Signature};
 use flemma_provider::{
-    CacheRetention, ErrorKind, Exchange, Headers, Provider, ProviderError, Request, RequestParameters, Server,
-    Thinking, ThinkingLevel, ToolSpec, auth::Environment,
+    CacheRetention, ErrorKind, Headers, ProviderError, Request, RequestParameters, Server, Thinking, ThinkingLevel,
+    ToolSpec, auth::Environment,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::conversation::{keyed, provider_of};
+use crate::conversation::{self, call, exchange, keyed, provider_of, result, text, turn_of};
 
 fn anthropic(base_url: &str) -> Server {
     keyed("anthropic", base_url, "sk-secret")
 }
 
 fn prepare(base_url: &str, request: &Request) -> Result<(String, Vec<u8>), ProviderError> {
-    match anthropic(base_url).prepare(request)? {
-        Exchange::Http { request, .. } => Ok((request.url, request.body)),
-        Exchange::Script(_) => panic!("Anthropic is no script"),
-    }
+    exchange(&anthropic(base_url), request).map(|(request, _)| (request.url, request.body))
 }
 
 fn bytes(request: &Request) -> Vec<u8> {
@@ -32,24 +29,11 @@ fn body(request: &Request) -> Value {
 }
 
 fn conversation(messages: Vec<(Role, Vec<Part>)>) -> Request {
-    let messages = messages.into_iter().map(|(role, parts)| Arc::new(Message { role, parts })).collect();
-    Request { model: "claude-test".to_owned(), messages, ..Request::default() }
+    Request { model: "claude-test".to_owned(), ..conversation::conversation(messages) }
 }
 
 fn messages(messages: Vec<(Role, Vec<Part>)>) -> Value {
     body(&conversation(messages))["messages"].take()
-}
-
-fn text(text: &str) -> Part {
-    Part::Text(text.to_owned())
-}
-
-fn call(id: &str, input: Value) -> Part {
-    Part::ToolUse { id: id.into(), name: "bash".to_owned(), input }
-}
-
-fn result(id: &str, output: &str, is_error: bool) -> Part {
-    Part::ToolResult { id: id.into(), output: output.into(), is_error, attachments: Vec::new() }
 }
 
 fn signature(provider: &str) -> Signature {
@@ -391,11 +375,7 @@ fn headers_of_the_users_go_along_and_may_bring_the_key() {
         let key = key.map(str::to_owned);
         let options = json!({"base_url": "https://gateway.example", "headers": further});
         let provider = provider_of("anthropic", options, Environment::new(move |_| key.clone()));
-        match provider.prepare(&conversation(vec![(User, vec![text("Hi")])])) {
-            Ok(Exchange::Http { request, .. }) => Ok(request.headers),
-            Ok(Exchange::Script(_)) => panic!("Anthropic is no script"),
-            Err(error) => Err(error),
-        }
+        exchange(&provider, &conversation(vec![(User, vec![text("Hi")])])).map(|(request, _)| request.headers)
     };
     let of = |headers: &[(std::borrow::Cow<'static, str>, String)], name: &str| -> Vec<String> {
         headers.iter().filter(|(known, _)| known == name).map(|(_, value)| value.clone()).collect()
@@ -427,19 +407,10 @@ fn part() -> impl Strategy<Value = Part> {
     ]
 }
 
-fn turn(role: Role) -> impl Strategy<Value = (Role, Vec<Part>)> {
-    // Visible text at both ends: each turn stands for itself, as a turn of a real conversation does.
-    prop::collection::vec(part(), 0..4).prop_map(move |mut parts| {
-        parts.insert(0, text("from"));
-        parts.push(text("to"));
-        (role, parts)
-    })
-}
-
 proptest! {
     #[test]
     fn roles_alternate_and_no_block_is_empty(turns in prop::collection::vec(
-        prop_oneof![turn(User), turn(Assistant), Just((User, vec![])), Just((Assistant, vec![text("")]))], 1..8)) {
+        prop_oneof![turn_of(User, part()), turn_of(Assistant, part()), Just((User, vec![])), Just((Assistant, vec![text("")]))], 1..8)) {
         let request = conversation(turns);
         let Ok((_, bytes)) = prepare("https://api.anthropic.com", &request) else { return Ok(()) };
         let body: Value = serde_json::from_slice(&bytes).unwrap();

@@ -4,17 +4,14 @@ use flemma_provider::{ErrorKind, ErrorResponse, ProviderError};
 use serde_json::json;
 
 use super::{
-    anthropic_decode::{KEY, VENDOR},
-    vendor::says,
+    anthropic_decode::KEY,
+    vendor::{Vendor as _, says},
 };
-
-fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
-    VENDOR.refuse(status, body)
-}
+use crate::anthropic::Stream;
 
 fn vendor(status: u16, kind: &str, message: &str) -> ProviderError {
     let body = json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"});
-    refuse(status, body.to_string())
+    Stream::refuse(status, body.to_string())
 }
 
 #[test]
@@ -42,7 +39,6 @@ fn a_key_that_is_not_accepted_names_its_variable() {
 
 #[test]
 fn each_failure_says_what_to_do() {
-    let says = |error: ProviderError, kind, words: &[&str]| says(&error, kind, words);
     says(
         vendor(404, "not_found_error", "model: claude-0"),
         ErrorKind::InvalidRequest,
@@ -53,33 +49,12 @@ fn each_failure_says_what_to_do() {
         ErrorKind::InvalidRequest,
         &["too large for", "413", "shorten"],
     );
-    says(refuse(413, "<html>"), ErrorKind::InvalidRequest, &["too large for", "shorten"]);
+    says(Stream::refuse(413, "<html>"), ErrorKind::InvalidRequest, &["too large for", "shorten"]);
     says(vendor(429, "rate_limit_error", "slow"), ErrorKind::RateLimited, &["too many requests", "429"]);
     says(vendor(529, "overloaded_error", "Overloaded"), ErrorKind::Overloaded, &["overloaded", "529"]);
     says(vendor(500, "api_error", "Internal"), ErrorKind::Server, &["failed", "500", "Internal"]);
     says(vendor(504, "timeout_error", "late"), ErrorKind::Timeout, &["timed out", "504"]);
-    says(refuse(302, ""), ErrorKind::InvalidRequest, &["redirect", "base_url"]);
-}
-
-#[test]
-fn without_the_vendors_type_the_status_decides() {
-    VENDOR.status_decides(&[
-        (400, ErrorKind::InvalidRequest),
-        (401, ErrorKind::Authentication),
-        (408, ErrorKind::Timeout),
-        (422, ErrorKind::InvalidRequest),
-        (429, ErrorKind::RateLimited),
-        (500, ErrorKind::Server),
-        (502, ErrorKind::Server),
-        (503, ErrorKind::Overloaded),
-        (529, ErrorKind::Overloaded),
-        (599, ErrorKind::Server),
-    ]);
-}
-
-#[test]
-fn any_body_becomes_readable_words() {
-    VENDOR.puts_into_words(&[]);
+    says(Stream::refuse(302, ""), ErrorKind::InvalidRequest, &["redirect", "base_url"]);
 }
 
 #[test]
@@ -92,9 +67,9 @@ fn an_account_without_credit_is_not_asked_again() {
 #[test]
 fn a_body_that_quotes_the_key_does_not_show_it() {
     assert!(vendor(401, "authentication_error", &format!("bad key {KEY}!")).message.contains("bad key …!"));
-    assert!(refuse(400, format!("x-api-key: {KEY}")).message.contains("x-api-key: …"));
+    assert!(Stream::refuse(400, format!("x-api-key: {KEY}")).message.contains("x-api-key: …"));
     // Where the words are cut, nothing of the key is left either.
-    let error = refuse(400, format!("{}{KEY}", "x".repeat(390)));
+    let error = Stream::refuse(400, format!("{}{KEY}", "x".repeat(390)));
     assert!(!error.message.contains("sk-"), "{error}");
 }
 
@@ -107,7 +82,7 @@ fn the_time_to_wait_and_the_request_id_are_kept() {
         body: b"{\"request_id\": \"req_body\", \"error\": {\"type\": \"rate_limit_error\", \"message\": \"slow\"}}"
             .to_vec(),
     };
-    let error = (VENDOR.decoder)().decode_error(&response);
+    let error = Stream::decoder().decode_error(&response);
     assert_eq!(error.retry_after, Some(30.0));
     assert_eq!(
         error.message,

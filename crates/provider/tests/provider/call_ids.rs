@@ -4,8 +4,8 @@
 use std::{collections::HashSet, sync::Arc};
 
 use flemma_chat as chat;
-use flemma_model::{Message, Part, Role};
-use flemma_provider::{Provider, Request};
+use flemma_model::{Hosted, HostedBlock, Message, Part, Role};
+use flemma_provider::{Request, Server};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ struct SentId {
     number: u64,
 }
 
-fn body(provider: &dyn Provider, model: &str, messages: &[Arc<Message>]) -> Value {
+fn body(provider: &Server, model: &str, messages: &[Arc<Message>]) -> Value {
     let request = Request { model: model.to_owned(), messages: messages.to_vec(), ..Request::default() };
     serde_json::from_slice(&exchange(provider, &request).unwrap().0.body).unwrap()
 }
@@ -124,7 +124,7 @@ fn is_legal(provider: &str, id: &str) -> bool {
 fn check(messages: &[Arc<Message>], calls: usize) -> Result<(), TestCaseError> {
     for (provider, models) in providers() {
         let name = provider.name();
-        let found = found_in(name, &body(&*provider, models[0], messages));
+        let found = found_in(name, &body(&provider, models[0], messages));
         prop_assert_eq!(found.len(), 2 * calls, "{}: {:?}", name, &found);
         let ids: Vec<_> = found.iter().filter(|one| !one.is_result).filter_map(|one| one.id.clone()).collect();
         let unique: HashSet<_> = ids.iter().collect();
@@ -146,7 +146,7 @@ fn check(messages: &[Arc<Message>], calls: usize) -> Result<(), TestCaseError> {
         }
         // What stands already keeps its ids when the conversation grows.
         for end in 1..messages.len() {
-            let before = found_in(name, &body(&*provider, models[0], &messages[..end]));
+            let before = found_in(name, &body(&provider, models[0], &messages[..end]));
             prop_assert_eq!(&before[..], &found[..before.len()], "{}: the first {} messages", name, end);
         }
     }
@@ -168,7 +168,7 @@ fn an_id_that_comes_again_in_every_turn_is_sent_once() {
     let messages = messages(&rounds);
     check(&messages, 5).unwrap();
     let (anthropic, models) = providers().swap_remove(0);
-    let found = found_in("anthropic", &body(&*anthropic, models[0], &messages));
+    let found = found_in("anthropic", &body(&anthropic, models[0], &messages));
     let ids: Vec<_> = found.iter().filter(|one| !one.is_result).map(|one| one.id.as_deref().unwrap()).collect();
     assert_eq!(ids, ["call_0", "call_0_2", "call_0_3", "call_0_4", "call_0_5"], "the first one keeps its own");
 }
@@ -183,7 +183,7 @@ fn a_file_in_which_an_id_comes_again_is_sent_as_it_is_meant() {
     };
     let conversation = chat::read(&format!("@You:\nHi\n\n{}{}", round("1"), round("2"))).unwrap();
     for (provider, models) in providers() {
-        let body = body(&*provider, models[0], &conversation.messages).to_string();
+        let body = body(&provider, models[0], &conversation.messages).to_string();
         for output in ["result 1", "result 2"] {
             assert_eq!(body.matches(output).count(), 1, "{}: {body}", provider.name());
         }
@@ -195,7 +195,7 @@ fn ten_thousand_calls_of_one_id_are_sent_in_no_time() {
     let rounds: Vec<_> = (0..10_000).map(|_| vec![("a".to_owned(), 0)]).collect();
     let messages = messages(&rounds);
     let (anthropic, models) = providers().swap_remove(0);
-    let found = found_in("anthropic", &body(&*anthropic, models[0], &messages));
+    let found = found_in("anthropic", &body(&anthropic, models[0], &messages));
     let ids: HashSet<_> = found.iter().filter(|one| !one.is_result).map(|one| one.id.clone()).collect();
     assert_eq!(ids.len(), 10_000);
 }
@@ -206,10 +206,10 @@ fn hosted_calls_that_repeat_an_id_are_paired_too() {
         let call =
             json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": number}});
         let found = json!({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [number]});
-        let provider = || "anthropic".to_owned();
+        let hosted = |block| Part::Hosted(Hosted::of("anthropic", block));
         vec![
-            Part::HostedUse { provider: provider(), id: "srvtoolu_1".into(), name: "web_search".to_owned(), raw: call },
-            Part::HostedResult { provider: provider(), id: "srvtoolu_1".into(), raw: found, is_error: false },
+            hosted(HostedBlock::Call { id: "srvtoolu_1".into(), name: "web_search".to_owned(), raw: call }),
+            hosted(HostedBlock::Result { id: "srvtoolu_1".into(), raw: found, is_error: false }),
             text("SentId"),
         ]
     };
@@ -225,7 +225,7 @@ fn hosted_calls_that_repeat_an_id_are_paired_too() {
         said(Role::User, vec![text("4")]),
     ];
     let (anthropic, models) = providers().swap_remove(0);
-    let body = body(&*anthropic, models[0], &messages);
+    let body = body(&anthropic, models[0], &messages);
     let blocks: Vec<Value> = body["messages"]
         .as_array()
         .unwrap()
@@ -251,7 +251,7 @@ fn items_of_openai_that_come_twice_have_ids_of_their_own() {
     };
     let search = || {
         let raw = json!({"type": "web_search_call", "id": "ws_1", "status": "completed"});
-        Part::HostedResult { provider: "openai".to_owned(), id: "ws_1".into(), raw, is_error: false }
+        Part::Hosted(Hosted::of("openai", HostedBlock::Result { id: "ws_1".into(), raw, is_error: false }))
     };
     let said = |role, parts| Arc::new(Message { role, parts });
     let messages = [
@@ -262,7 +262,7 @@ fn items_of_openai_that_come_twice_have_ids_of_their_own() {
         said(Role::User, vec![text("3")]),
     ];
     let (openai, models) = providers().swap_remove(1);
-    let body = body(&*openai, models[0], &messages);
+    let body = body(&openai, models[0], &messages);
     let ids: Vec<_> = body["input"].as_array().unwrap().iter().filter_map(|item| item["id"].as_str()).collect();
     assert_eq!(ids, ["rs_1", "ws_1", "rs_1_2", "ws_1_2"]);
 }

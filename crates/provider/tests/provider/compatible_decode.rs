@@ -1,11 +1,11 @@
 //! Replies of Chat Completions, however a server forms them and the bytes are cut.
 
 use flemma_model::{Event, Role, Signature, StopReason, ToolInput, Usage};
-use flemma_provider::{Decoder, ErrorKind, ProviderError, Server};
+use flemma_provider::{Decoder, ErrorKind, Server};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::vendor::{Decoded, Vendor, text, thought};
+use super::vendor::{Vendor, ends_somehow, events, failure, play, text, thought};
 use crate::{
     completions::Stream,
     conversation::{self, call, conversation, exchange, hello, keyed, pieces, text as said},
@@ -17,26 +17,17 @@ fn server() -> Server {
     keyed("openai_compatible", "https://openrouter.ai/api/v1", KEY)
 }
 
-fn decoder() -> Box<dyn Decoder> {
-    exchange(&server(), &hello()).unwrap().1
-}
+impl Vendor for Stream {
+    const SECRET: &str = KEY;
+    const HOST: &str = "openrouter.ai";
 
-pub(crate) const VENDOR: Vendor = Vendor { decoder, secret: KEY, host: "openrouter.ai", longest: 600 };
+    fn decoder() -> Box<dyn Decoder> {
+        exchange(&server(), &hello()).unwrap().1
+    }
 
-fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Decoded {
-    VENDOR.decode(chunks)
-}
-
-fn play(stream: &Stream) -> Decoded {
-    VENDOR.play(&stream.bytes())
-}
-
-fn events(stream: &Stream) -> Vec<Event> {
-    VENDOR.events(&stream.bytes())
-}
-
-fn failure(stream: &Stream) -> ProviderError {
-    VENDOR.failure(&stream.bytes())
+    fn sent(&self) -> Vec<u8> {
+        self.bytes()
+    }
 }
 
 fn noted(value: &str) -> Event {
@@ -302,7 +293,7 @@ fn a_stream_that_ends_early_says_where() {
     let error = failure(&Stream::new().text(&["half"]).usage());
     assert_eq!(error.kind, ErrorKind::Interrupted);
     assert_eq!(error.message, "openrouter.ai: the connection closed in the middle of the reply");
-    assert!(decode([]).1.unwrap_err().message.ends_with("before the reply began"));
+    assert!(Stream::decode([]).1.unwrap_err().message.ends_with("before the reply began"));
 }
 
 #[test]
@@ -384,7 +375,7 @@ proptest! {
         let arguments: Vec<String> = letters.chunks(size).map(|piece| piece.iter().collect()).collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let bytes = stream.call(0, "a", "t", &arguments).end("tool_calls").bytes();
-        let (found, result) = decode(pieces(&bytes, cuts));
+        let (found, result) = Stream::decode(pieces(&bytes, cuts));
         prop_assert_eq!(result, Ok(()));
         let of = |kind: fn(&Event) -> Option<&String>| found.iter().filter_map(kind).cloned().collect::<String>();
         prop_assert_eq!(of(|event| if let Event::Text(text) = event { Some(text) } else { None }), prose);
@@ -399,7 +390,7 @@ proptest! {
     fn a_reply_without_a_finish_reason_is_never_complete(end in 0_usize..4_000) {
         let bytes = Stream::new().thinking("reasoning", &["x"]).call(0, "a", "bash", &["{}"]).bytes();
         let end = end.min(bytes.len());
-        let (found, result) = decode([&bytes[..end]]);
+        let (found, result) = Stream::decode([&bytes[..end]]);
         prop_assert_eq!(result.unwrap_err().kind, ErrorKind::Interrupted);
         prop_assert!(!found.iter().any(|event| matches!(event, Event::ToolUse { .. })), "half a reply runs nothing");
     }
@@ -407,8 +398,6 @@ proptest! {
     #[test]
     fn chunks_in_any_order_end_in_a_reply_or_an_error(chunks in prop::collection::vec(any_chunk(), 0..12)) {
         let bytes = chunks.iter().fold(Stream::default(), Stream::chunk).bytes();
-        let (found, result) = decode([&bytes[..]]);
-        let is_finished = matches!(found.last(), Some(Event::Finished(_)));
-        prop_assert_eq!(is_finished, result.is_ok(), "{:?}", result);
+        ends_somehow::<Stream>(&bytes)?;
     }
 }

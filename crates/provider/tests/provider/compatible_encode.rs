@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flemma_model::{Part, Role, Signature};
 use flemma_provider::{
-    ErrorKind, Headers, Provider as _, Request, RequestParameters, Server, Thinking, ThinkingLevel, auth::Environment,
+    ErrorKind, Headers, Request, RequestParameters, Server, Thinking, ThinkingLevel, auth::Environment,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,17 +1,13 @@
 //! Responses of servers of Chat Completions whose status is no success.
 
-use flemma_provider::{ErrorKind, Headers, ProviderError, auth::Environment};
+use flemma_provider::{ErrorKind, Headers, auth::Environment};
 use serde_json::json;
 
-use super::{
-    compatible_decode::VENDOR,
-    vendor::{response, says},
+use super::vendor::{Vendor as _, response, says};
+use crate::{
+    completions::Stream,
+    conversation::{exchange, hello, provider_of},
 };
-use crate::conversation::{exchange, hello, provider_of};
-
-fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
-    VENDOR.refuse(status, body)
-}
 
 #[test]
 fn a_full_context_says_by_how_much_in_every_servers_words() {
@@ -41,30 +37,30 @@ fn a_full_context_says_by_how_much_in_every_servers_words() {
                     loaded with context length of only 8192 tokens"}),
         ),
     ] {
-        let error = refuse(status, body.to_string());
+        let error = Stream::refuse(status, body.to_string());
         assert_eq!(error.kind, ErrorKind::InvalidRequest, "{error}");
         let expected = "the conversation is 6237 tokens too long for the model (openrouter.ai: 400); shorten it: ";
         assert!(error.message.starts_with(expected), "{error}");
     }
-    let error = refuse(400, json!({"error": {"message": "maximum context length is 8192 tokens"}}).to_string());
+    let error = Stream::refuse(400, json!({"error": {"message": "maximum context length is 8192 tokens"}}).to_string());
     assert!(error.message.starts_with("the conversation is too long for the model"), "{error}");
     // A number in a model's name is no count.
     let body = json!({"error": {"message": "the context window of qwen3-235b-a22b-2507 holds 8192 tokens, not 9000"}});
-    assert!(refuse(400, body.to_string()).message.contains("808 tokens too long"));
+    assert!(Stream::refuse(400, body.to_string()).message.contains("808 tokens too long"));
 }
 
 #[test]
 fn a_reply_limit_that_is_too_high_is_not_a_context_overflow() {
     let body = json!({"error": {"message": "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's \
                       maximum context length is 4096 tokens and your request has 100 input tokens"}});
-    let error = refuse(400, body.to_string());
+    let error = Stream::refuse(400, body.to_string());
     assert!(error.message.starts_with("openrouter.ai refused the request (400): 'max_tokens'"), "{error}");
 }
 
 #[test]
 fn a_server_that_wants_a_key_says_which_variable_holds_it() {
     let body = json!({"error": {"message": "No auth credentials found", "code": 401}}).to_string();
-    let error = refuse(401, body.clone());
+    let error = Stream::refuse(401, body.clone());
     assert!(error.message.starts_with("openrouter.ai does not accept the key in OPENAI_COMPATIBLE_API_KEY"), "{error}");
 
     let keyless = |headers: Headers| {
@@ -89,45 +85,33 @@ fn a_server_that_wants_a_key_says_which_variable_holds_it() {
 
 #[test]
 fn each_failure_says_what_to_do() {
-    let says = |error: ProviderError, kind, words: &[&str]| says(&error, kind, words);
     says(
-        refuse(404, r#"{"error":{"message":"model \"x\" not found, try pulling it first","type":"api_error"}}"#),
+        Stream::refuse(
+            404,
+            r#"{"error":{"message":"model \"x\" not found, try pulling it first","type":"api_error"}}"#,
+        ),
         ErrorKind::InvalidRequest,
         &["`model`", "`parameters.openai_compatible.base_url`", "try pulling it first"],
     );
-    says(refuse(404, "404 page not found"), ErrorKind::InvalidRequest, &["base_url", "404 page not found"]);
+    says(Stream::refuse(404, "404 page not found"), ErrorKind::InvalidRequest, &["base_url", "404 page not found"]);
     says(
-        refuse(503, r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#),
+        Stream::refuse(503, r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#),
         ErrorKind::Overloaded,
         &["overloaded (503)", "Loading model"],
     );
     says(
-        refuse(402, r#"{"error":{"message":"Insufficient credits","code":402}}"#),
+        Stream::refuse(402, r#"{"error":{"message":"Insufficient credits","code":402}}"#),
         ErrorKind::InvalidRequest,
         &["has no credit", "Insufficient credits"],
     );
     says(
-        refuse(400, r#"{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"no such tool"}}}"#),
+        Stream::refuse(
+            400,
+            r#"{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"no such tool"}}}"#,
+        ),
         ErrorKind::InvalidRequest,
         &["Provider returned error (no such tool)"],
     );
-    says(refuse(502, "<html><title>Bad Gateway</title>"), ErrorKind::Server, &["a web page, \"Bad Gateway\""]);
-    says(refuse(500, ""), ErrorKind::Server, &["openrouter.ai failed (500)"]);
-}
-
-#[test]
-fn without_a_name_for_the_error_the_status_decides() {
-    VENDOR.status_decides(&[
-        (400, ErrorKind::InvalidRequest),
-        (401, ErrorKind::Authentication),
-        (408, ErrorKind::Timeout),
-        (429, ErrorKind::RateLimited),
-        (500, ErrorKind::Server),
-        (503, ErrorKind::Overloaded),
-    ]);
-}
-
-#[test]
-fn any_body_becomes_readable_words() {
-    VENDOR.puts_into_words(&[]);
+    says(Stream::refuse(502, "<html><title>Bad Gateway</title>"), ErrorKind::Server, &["a web page, \"Bad Gateway\""]);
+    says(Stream::refuse(500, ""), ErrorKind::Server, &["openrouter.ai failed (500)"]);
 }

@@ -4,7 +4,8 @@ use std::{fs, path::Path};
 
 use flemma_provider::{ErrorKind, ProviderError};
 
-use crate::providers::root;
+use super::vendor::Vendor as _;
+use crate::{anthropic, completions, providers::root, responses, vertex};
 
 const KINDS: [(ErrorKind, bool); 14] = [
     (ErrorKind::Authentication, false),
@@ -43,6 +44,22 @@ fn only_the_type_says_that_a_failure_is_a_bug() {
             assert_eq!(says, file.ends_with("provider/src/error.rs"), "{}", file.display());
         }
     }
+}
+
+#[test]
+fn without_the_vendors_name_for_an_error_the_status_decides() {
+    anthropic::Stream::status_decides(ErrorKind::Server);
+    responses::Stream::status_decides(ErrorKind::Server);
+    completions::Stream::status_decides(ErrorKind::Server);
+    vertex::Stream::status_decides(ErrorKind::Timeout);
+}
+
+#[test]
+fn any_body_becomes_readable_words() {
+    anthropic::Stream::puts_into_words();
+    responses::Stream::puts_into_words();
+    completions::Stream::puts_into_words();
+    vertex::Stream::puts_into_words();
 }
 
 fn files(folder: &Path) -> Vec<std::path::PathBuf> {

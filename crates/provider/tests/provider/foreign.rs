@@ -28,7 +28,7 @@ fn body(nth: usize, model: &str, file: &str) -> Value {
     let conversation = chat::read(file).unwrap_or_else(|errors| panic!("{errors:?}\n{file}"));
     let (provider, _) = providers().swap_remove(nth);
     let request = Request { model: model.to_owned(), messages: conversation.messages, ..Request::default() };
-    serde_json::from_slice(&exchange(&*provider, &request).unwrap().0.body).unwrap()
+    serde_json::from_slice(&exchange(&provider, &request).unwrap().0.body).unwrap()
 }
 
 /// The model's blocks for Anthropic.

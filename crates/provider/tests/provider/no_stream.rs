@@ -10,8 +10,8 @@ use crate::{
 
 /// What each provider makes of an answer, cut into single bytes.
 fn answered(answer: &str) -> Vec<(&'static str, ProviderError)> {
-    let read = |(provider, _): (Box<dyn flemma_provider::Provider>, _)| {
-        let decoder = exchange(&*provider, &hello()).unwrap().1;
+    let read = |(provider, _): (flemma_provider::Server, _)| {
+        let decoder = exchange(&provider, &hello()).unwrap().1;
         let (events, result) = decode(decoder, answer.as_bytes().chunks(1));
         assert_eq!(events, [], "{}", provider.name());
         (provider.name(), result.unwrap_err())

@@ -1,11 +1,11 @@
 //! Replies of the Responses API, however the bytes are cut.
 
 use flemma_model::{Event, Signature, StopReason, ToolInput, Usage};
-use flemma_provider::{Decoder, ErrorKind, ProviderError};
+use flemma_provider::{Decoder, ErrorKind};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::vendor::{Decoded, Vendor, text, thought, tool_use};
+use super::vendor::{Vendor, ends_somehow, events, failure, is_interrupted, play, text, thought, tool_use};
 use crate::{
     conversation::{exchange, hello, keyed, pieces},
     responses::{Stream, event},
@@ -13,26 +13,17 @@ use crate::{
 
 pub(crate) const KEY: &str = "sk-proj-secret";
 
-fn decoder() -> Box<dyn Decoder> {
-    exchange(&keyed("openai", "https://api.openai.com/v1", KEY), &hello()).unwrap().1
-}
+impl Vendor for Stream {
+    const SECRET: &str = KEY;
+    const HOST: &str = "api.openai.com";
 
-pub(crate) const VENDOR: Vendor = Vendor { decoder, secret: KEY, host: "api.openai.com", longest: 600 };
+    fn decoder() -> Box<dyn Decoder> {
+        exchange(&keyed("openai", "https://api.openai.com/v1", KEY), &hello()).unwrap().1
+    }
 
-fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Decoded {
-    VENDOR.decode(chunks)
-}
-
-fn play(stream: &Stream) -> Decoded {
-    VENDOR.play(&stream.bytes())
-}
-
-fn events(stream: &Stream) -> Vec<Event> {
-    VENDOR.events(&stream.bytes())
-}
-
-fn failure(stream: &Stream) -> ProviderError {
-    VENDOR.failure(&stream.bytes())
+    fn sent(&self) -> Vec<u8> {
+        self.bytes()
+    }
 }
 
 fn signature(value: &str) -> Option<Signature> {
@@ -267,7 +258,7 @@ fn nothing_counts_after_the_end() {
     assert_eq!(events(&stream), [text("x"), Event::Finished(StopReason::EndTurn)]);
     let mut bytes = Stream::new().end().bytes();
     bytes.extend_from_slice(b"data: [DONE]\n\n");
-    assert_eq!(decode([&bytes[..]]).1, Ok(()));
+    assert_eq!(Stream::decode([&bytes[..]]).1, Ok(()));
 }
 
 #[test]
@@ -275,7 +266,7 @@ fn a_stream_that_ends_early_says_where() {
     let error = failure(&Stream::new().text(&["half"]));
     assert_eq!(error.kind, ErrorKind::Interrupted);
     assert_eq!(error.message, "api.openai.com: the connection closed in the middle of the reply");
-    let error = decode([]).1.unwrap_err();
+    let error = Stream::decode([]).1.unwrap_err();
     assert!(error.message.ends_with("before the reply began"), "{error}");
 }
 
@@ -296,7 +287,7 @@ fn a_broken_event_is_shown_in_short() {
         added(json!({"type": "function_call", "call_id": "a"})),
     ] {
         let bytes = format!("data: {data}\n\n").into_bytes();
-        let error = decode(bytes.chunks(1)).1.unwrap_err();
+        let error = Stream::decode(bytes.chunks(1)).1.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Malformed, "{data}");
         assert!(error.message.len() < 400 && error.message.contains("api.openai.com"), "{error}");
         assert!(!error.message.contains(KEY), "{error}");
@@ -426,7 +417,7 @@ proptest! {
             };
         }
         let bytes = stream.end().bytes();
-        let (found, result) = decode(pieces(&bytes, cuts));
+        let (found, result) = Stream::decode(pieces(&bytes, cuts));
         prop_assert_eq!(result, Ok(()));
         let shown: String = found.into_iter().map(|event| match event {
             Event::Text(text) | Event::Thinking(text) => text,
@@ -442,15 +433,12 @@ proptest! {
     fn a_reply_cut_at_any_byte_is_never_taken_for_complete(end in 0_usize..4_000) {
         let bytes = Stream::new().reasoning(&[&["x"]], "c2").call("a", "bash", &["{}"]).end().bytes();
         let end = end.min(bytes.len() - 1);
-        let (_, result) = decode([&bytes[..end]]);
-        prop_assert_eq!(result.unwrap_err().kind, ErrorKind::Interrupted);
+        is_interrupted::<Stream>(&bytes[..end])?;
     }
 
     #[test]
     fn events_in_any_order_end_in_a_reply_or_an_error(events in prop::collection::vec(any_event(), 0..12)) {
         let stream = events.iter().map(event).collect::<String>();
-        let (found, result) = decode([stream.as_bytes()]);
-        let is_finished = matches!(found.last(), Some(Event::Finished(_)));
-        prop_assert_eq!(is_finished, result.is_ok(), "{:?}", result);
+        ends_somehow::<Stream>(stream.as_bytes())?;
     }
 }

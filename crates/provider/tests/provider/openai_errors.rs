@@ -4,17 +4,17 @@ use flemma_provider::{ErrorKind, ErrorResponse, ProviderError};
 use serde_json::{Value, json};
 
 use super::{
-    openai_decode::{KEY, VENDOR},
-    vendor::says,
+    openai_decode::KEY,
+    vendor::{Vendor as _, says},
 };
-
-fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
-    VENDOR.refuse(status, body)
-}
+use crate::responses::Stream;
 
 fn vendor(status: u16, kind: &str, code: impl Into<Value>, message: &str) -> ProviderError {
     let code = code.into();
-    refuse(status, json!({"error": {"message": message, "type": kind, "param": null, "code": code}}).to_string())
+    Stream::refuse(
+        status,
+        json!({"error": {"message": message, "type": kind, "param": null, "code": code}}).to_string(),
+    )
 }
 
 #[test]
@@ -60,7 +60,6 @@ fn a_full_context_says_by_how_much_where_the_body_says_it() {
 
 #[test]
 fn each_failure_says_what_to_do() {
-    let says = |error: ProviderError, kind, words: &[&str]| says(&error, kind, words);
     says(
         vendor(400, "invalid_request_error", "model_not_found", "The model `gpt-0` does not exist"),
         ErrorKind::InvalidRequest,
@@ -74,21 +73,7 @@ fn each_failure_says_what_to_do() {
     says(vendor(404, "invalid_request_error", Value::Null, "Invalid URL"), ErrorKind::InvalidRequest, &["base_url"]);
     says(vendor(503, "server_error", "slow_down", "Slow down"), ErrorKind::RateLimited, &["too many requests"]);
     says(vendor(500, "server_error", Value::Null, "Oops"), ErrorKind::Server, &["failed (500)", "Oops"]);
-    says(refuse(308, ""), ErrorKind::InvalidRequest, &["redirect", "`parameters.openai.base_url`"]);
-}
-
-#[test]
-fn without_the_vendors_code_the_status_decides() {
-    VENDOR.status_decides(&[
-        (400, ErrorKind::InvalidRequest),
-        (401, ErrorKind::Authentication),
-        (408, ErrorKind::Timeout),
-        (422, ErrorKind::InvalidRequest),
-        (429, ErrorKind::RateLimited),
-        (500, ErrorKind::Server),
-        (502, ErrorKind::Server),
-        (503, ErrorKind::Overloaded),
-    ]);
+    says(Stream::refuse(308, ""), ErrorKind::InvalidRequest, &["redirect", "`parameters.openai.base_url`"]);
 }
 
 #[test]
@@ -99,15 +84,10 @@ fn the_time_to_wait_and_the_request_id_are_kept() {
         request_id: Some("req_1".to_owned()),
         body: br#"{"error": {"message": "slow", "type": "requests", "code": "rate_limit_exceeded"}}"#.to_vec(),
     };
-    let error = (VENDOR.decoder)().decode_error(&response);
+    let error = Stream::decoder().decode_error(&response);
     assert_eq!(error.retry_after, Some(30.0));
     assert_eq!(
         error.message,
         "api.openai.com received too many requests (429); it asks to wait 30 s: slow [request req_1]"
     );
-}
-
-#[test]
-fn any_body_becomes_readable_words() {
-    VENDOR.puts_into_words(&[]);
 }

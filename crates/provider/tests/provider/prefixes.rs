@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use flemma_model::{Message, Part, Role};
-use flemma_provider::{Provider, Request};
+use flemma_provider::{Request, Server};
 use proptest::prelude::*;
 
 use crate::{
@@ -34,7 +34,7 @@ fn any_signed() -> impl Strategy<Value = Part> {
 
 /// The body, without the marks and without what closes it: a message, too, goes on where the reply in between has
 /// nothing that this provider is sent.
-fn beginning(provider: &dyn Provider, request: &Request) -> String {
+fn beginning(provider: &Server, request: &Request) -> String {
     let sent = exchange(provider, request).unwrap_or_else(|error| panic!("{}: {error}", provider.name())).0;
     let body = MARKS.iter().fold(String::from_utf8(sent.body).unwrap(), |body, mark| body.replace(mark, ""));
     body.trim_end_matches(['"', ']', '}']).to_owned()
@@ -58,7 +58,7 @@ fn assert_prefixes(system: Option<&str>, messages: &[Arc<Message>]) -> Result<us
                 parameters: parameters.clone(),
                 ..Request::default()
             };
-            let bodies: Vec<_> = ends.iter().map(|end| beginning(&*provider, &request(*end))).collect();
+            let bodies: Vec<_> = ends.iter().map(|end| beginning(&provider, &request(*end))).collect();
             for pair in bodies.windows(2) {
                 let name = provider.name();
                 prop_assert!(pair[1].starts_with(&pair[0]), "{name}, {model}, {setting}\n{}\n{}", pair[0], pair[1]);

@@ -2,7 +2,7 @@
 
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD, Engine as _};
 use flemma_provider::{
-    ErrorResponse, Headers, Provider,
+    ErrorResponse, Headers, Server,
     auth::{Environment, Key},
 };
 use proptest::prelude::*;
@@ -11,20 +11,20 @@ use serde_json::json;
 use crate::conversation::{exchange, hello, provider_of};
 
 /// Every provider with this key.
-fn providers(key: &str) -> [Box<dyn Provider>; 4] {
+fn providers(key: &str) -> [Server; 4] {
     let key = key.to_owned();
     let environment = Environment::new(move |name| (!name.starts_with("GOOGLE")).then(|| key.clone()));
     let server = json!({"base_url": "http://localhost:11434/v1"});
     [
-        Box::new(provider_of("anthropic", json!({}), environment.clone())),
-        Box::new(provider_of("openai", json!({}), environment.clone())),
-        Box::new(provider_of("openai_compatible", server, environment.clone())),
-        Box::new(provider_of("vertex", json!({"project_id": "p"}), environment)),
+        provider_of("anthropic", json!({}), environment.clone()),
+        provider_of("openai", json!({}), environment.clone()),
+        provider_of("openai_compatible", server, environment.clone()),
+        provider_of("vertex", json!({"project_id": "p"}), environment),
     ]
 }
 
 /// The message for a response that says this, in JSON and as plain text.
-fn messages(provider: &dyn Provider, words: &str) -> [String; 2] {
+fn messages(provider: &Server, words: &str) -> [String; 2] {
     let refuse = |body: Vec<u8>| {
         let response = ErrorResponse { status: 400, retry_after: None, request_id: None, body };
         exchange(provider, &hello()).unwrap().1.decode_error(&response).message
@@ -96,7 +96,7 @@ proptest! {
     fn what_is_quoted_of_a_key_is_blacked_out_in_every_form((key, secret, quote) in any_quote()) {
         let words = format!("the API key `{quote}` was refused; see the account page for 12 more keys");
         for provider in providers(&key) {
-            for message in messages(&*provider, &words) {
+            for message in messages(&provider, &words) {
                 for part in &secret {
                     prop_assert!(!message.contains(part.as_str()), "{part} of {key} is in {message}");
                 }
@@ -154,7 +154,7 @@ fn a_key_of_a_few_letters_is_no_secret() {
         let body = json!({"error": {"message": words}}).to_string().into_bytes();
         for provider in providers(key) {
             let response = ErrorResponse { status: 400, retry_after: None, request_id: None, body: body.clone() };
-            let message = exchange(&*provider, &hello()).unwrap().1.decode_error(&response).message;
+            let message = exchange(&provider, &hello()).unwrap().1.decode_error(&response).message;
             assert!(message.contains(words), "{key}: {message}");
         }
     }

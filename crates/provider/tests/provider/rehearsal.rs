@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use flemma_model::{Event, Message, Part, Role, Signature, StopReason, ToolInput};
-use flemma_provider::{ErrorKind, Exchange, Provider, ProviderName, Request, Server, VendorOptions, auth::Environment};
+use flemma_provider::{ErrorKind, Exchange, ProviderName, Request, Server, VendorOptions, auth::Environment};
 use serde_json::json;
 
 fn message(role: Role, parts: Vec<Part>) -> Arc<Message> {

@@ -1,6 +1,6 @@
 //! What a reply may bring.
 
-use flemma_model::{CallId, Event, Signature, ToolInput};
+use flemma_model::{CallId, Event, Hosted, HostedBlock, Signature, ToolInput};
 use flemma_provider::{
     ProviderError,
     reply_limit::{MAX_CALLS, MAX_ID, MAX_NAME, PIECE, ReplyLimit, weight},
@@ -60,7 +60,7 @@ fn an_oversized_reply_ends_with_an_error_naming_the_option() {
         Event::ToolUseProgress { name: "read".into(), bytes: 60 },
         call(1, "read", json!([big.as_str()])),
         call(1, "read", json!({ big.as_str(): 1 })),
-        Event::HostedResult { provider: "x".into(), id: CallId("y".into()), raw: json!(big), is_error: false },
+        Event::Hosted(Hosted::of("x", HostedBlock::Result { id: "y".into(), raw: json!(big), is_error: false })),
     ] {
         let (passed, error) = pass(100, [Event::Text("é".repeat(25)), event.clone()]);
         let message = error.unwrap_or_else(|| panic!("{event:?}")).message;

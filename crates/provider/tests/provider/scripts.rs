@@ -5,7 +5,7 @@ use std::{collections::HashSet, fs, sync::Arc};
 use flemma_chat as chat;
 use flemma_model::{Event, Message, Part, Role, ToolInput};
 use flemma_provider::{
-    Exchange, Provider, ProviderName, Request, Server, VendorOptions,
+    Exchange, ProviderName, Request, Server, VendorOptions,
     auth::Environment,
     rehearsal::{TOUR, WELCOME},
 };

@@ -46,7 +46,7 @@ fn snapshots() -> Vec<(PathBuf, String)> {
                 parameters: parameters.clone(),
                 ..Request::default()
             };
-            let sent = exchange(&*provider, &request).unwrap_or_else(|error| panic!("{name}: {error}")).0;
+            let sent = exchange(&provider, &request).unwrap_or_else(|error| panic!("{name}: {error}")).0;
             let body: Value = serde_json::from_slice(&sent.body).unwrap();
             // What is written down is what is sent, but for the white space.
             assert_eq!(serde_json::to_vec(&body).unwrap(), sent.body, "{name}, {}", provider.name());

@@ -3,13 +3,13 @@
 use flemma_chat as chat;
 use flemma_chat::{Ending, ReplyWriter};
 use flemma_model::{Event, Part, Role, Signature, StopReason, ToolInput, Usage};
-use flemma_provider::{Decoder, ErrorKind, ProviderError, Request, ToolSpec};
+use flemma_provider::{Decoder, ErrorKind, Request, ToolSpec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::vendor::{Decoded, Vendor, text, thought};
+use super::vendor::{Vendor, ends_somehow, events, failure, is_interrupted, play, text, thought};
 use crate::{
-    conversation,
+    conversation::{self, pieces},
     vertex::{Stream, TOKEN, conversation, event, exchange},
 };
 
@@ -17,26 +17,18 @@ fn question() -> Request {
     conversation("gemini-test", vec![(Role::User, vec![Part::Text("Hi".to_owned())])])
 }
 
-fn decoder() -> Box<dyn Decoder> {
-    exchange(&question()).unwrap().1
-}
+impl Vendor for Stream {
+    const SECRET: &str = TOKEN;
+    const HOST: &str = "aiplatform.googleapis.com";
+    const LONGEST: usize = 800;
 
-pub(crate) const VENDOR: Vendor = Vendor { decoder, secret: TOKEN, host: "aiplatform.googleapis.com", longest: 800 };
+    fn decoder() -> Box<dyn Decoder> {
+        exchange(&question()).unwrap().1
+    }
 
-fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Decoded {
-    VENDOR.decode(chunks)
-}
-
-fn play(stream: &Stream) -> Decoded {
-    VENDOR.play(&stream.bytes())
-}
-
-fn events(stream: &Stream) -> Vec<Event> {
-    VENDOR.events(&stream.bytes())
-}
-
-fn failure(stream: &Stream) -> ProviderError {
-    VENDOR.failure(&stream.bytes())
+    fn sent(&self) -> Vec<u8> {
+        self.bytes()
+    }
 }
 
 fn signed(value: &str) -> Event {
@@ -168,7 +160,7 @@ fn ids_are_new_to_the_conversation() {
 fn an_id_that_was_made_up_is_in_no_other_conversation() {
     let bytes = Stream::new().call("read", json!({})).end("STOP").bytes();
     let id = || {
-        let (mut decoder, mut events) = (decoder(), Vec::new());
+        let (mut decoder, mut events) = (Stream::decoder(), Vec::new());
         decoder.feed(&bytes, &mut events).unwrap();
         decoder.finish(&mut events).unwrap();
         events
@@ -286,7 +278,7 @@ fn a_stream_that_ends_early_says_where() {
         assert!(error.message.contains("closed in the middle of the reply"), "{error}");
         assert!(error.message.contains("aiplatform.googleapis.com"), "{error}");
     }
-    let error = decode([]).1.unwrap_err();
+    let error = Stream::decode([]).1.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Interrupted);
     assert!(error.message.contains("before the reply began"), "{error}");
 }
@@ -307,7 +299,7 @@ fn a_broken_event_is_shown_in_short() {
         r#"{"candidates": [{"content": {"parts": [{"text": "\ud83c"}]}}]}"#.to_owned(),
     ] {
         let bytes = format!("data: {data}\n\n").into_bytes();
-        let (_, result) = decode(bytes.chunks(1));
+        let (_, result) = Stream::decode(bytes.chunks(1));
         let error = result.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Malformed, "{data}");
         assert!(error.message.len() < 400 && error.message.contains("aiplatform.googleapis.com"), "{error}");
@@ -460,12 +452,9 @@ proptest! {
         cuts in prop::collection::vec(0_usize..4_000, 0..12),
     ) {
         let bytes = story(&parts).0.bytes();
-        let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
-        cuts.extend([0, bytes.len()]);
-        cuts.sort_unstable();
-        let whole = decode([&bytes[..]]);
+        let whole = Stream::decode([&bytes[..]]);
         prop_assert_eq!(&whole.1, &Ok(()));
-        prop_assert_eq!(decode(cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]])), whole);
+        prop_assert_eq!(Stream::decode(pieces(&bytes, cuts)), whole);
     }
 
     #[test]
@@ -474,8 +463,7 @@ proptest! {
         let bytes = stream.bytes();
         // Of the line breaks at its end the last byte may be missing: CR has ended the line.
         let end = end.min(bytes.len() - 2);
-        let (_, result) = decode([&bytes[..end]]);
-        prop_assert_eq!(result.unwrap_err().kind, ErrorKind::Interrupted);
+        is_interrupted::<Stream>(&bytes[..end])?;
     }
 
     #[test]
@@ -492,9 +480,8 @@ proptest! {
         Value::Null,
     ]), 0..12)) {
         let stream = chunks.iter().map(event).collect::<String>();
-        let (found, result) = decode([stream.as_bytes()]);
+        let found = ends_somehow::<Stream>(stream.as_bytes())?;
         let is_finished = matches!(found.last(), Some(Event::Finished(_)));
-        prop_assert_eq!(is_finished, result.is_ok(), "{:?}", result);
         let opened = found.iter().filter(|event| **event == Event::ThinkingStarted).count();
         let closed = found.iter().filter(|event| matches!(event, Event::ThinkingFinished { .. })).count();
         prop_assert!(!is_finished || opened == closed);

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use flemma_model::{Part, Role, Signature};
 use flemma_provider::{
-    ErrorKind, Exchange, Provider, ProviderError, Request, RequestParameters, Thinking, ThinkingLevel, ToolSpec,
+    ErrorKind, Exchange, ProviderError, Request, RequestParameters, Thinking, ThinkingLevel, ToolSpec,
     auth::Environment,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
-    conversation::provider_of,
+    conversation::{provider_of, result, text, thinking, turn_of},
     vertex::{TOKEN, conversation, exchange, vertex},
 };
 use Role::{Assistant, User};
@@ -34,21 +34,8 @@ fn contents(messages: Vec<(Role, Vec<Part>)>) -> Value {
     body(&conversation(OLD, messages))["contents"].take()
 }
 
-fn text(text: &str) -> Part {
-    Part::Text(text.to_owned())
-}
-
 fn call(id: &str, name: &str) -> Part {
     Part::ToolUse { id: id.into(), name: name.to_owned(), input: json!({"a": id}) }
-}
-
-fn result(id: &str, output: &str, is_error: bool) -> Part {
-    Part::ToolResult { id: id.into(), output: output.into(), is_error, attachments: Vec::new() }
-}
-
-fn thinking(text: &str, provider: &str, value: &str) -> Part {
-    let signature = Signature { provider: provider.to_owned(), value: value.to_owned() };
-    Part::Thinking { text: text.to_owned(), signature: Some(signature) }
 }
 
 fn tool(name: &str, input_schema: Value) -> ToolSpec {
@@ -415,19 +402,10 @@ fn part() -> impl Strategy<Value = Part> {
     ]
 }
 
-fn turn(role: Role) -> impl Strategy<Value = (Role, Vec<Part>)> {
-    // Visible text at both ends: each turn stands for itself, as a turn of a real conversation does.
-    prop::collection::vec(part(), 0..4).prop_map(move |mut parts| {
-        parts.insert(0, text("from"));
-        parts.push(text("to"));
-        (role, parts)
-    })
-}
-
 proptest! {
     #[test]
     fn roles_alternate_and_no_part_is_empty_but_for_its_signature(turns in prop::collection::vec(
-        prop_oneof![turn(User), turn(Assistant), Just((User, vec![])), Just((Assistant, vec![text("")]))], 1..8)) {
+        prop_oneof![turn_of(User, part()), turn_of(Assistant, part()), Just((User, vec![])), Just((Assistant, vec![text("")]))], 1..8)) {
         let Ok((request, _)) = exchange(&conversation(NEW, turns)) else { return Ok(()) };
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         let contents = body["contents"].as_array().unwrap();

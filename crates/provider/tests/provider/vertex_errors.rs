@@ -4,12 +4,8 @@ use flemma_model::{Part, Role};
 use flemma_provider::{ErrorKind, ErrorResponse, ProviderError};
 use serde_json::{Value, json};
 
-use super::{vendor::says, vertex_decode::VENDOR};
-use crate::vertex::{TOKEN, conversation, exchange};
-
-fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
-    VENDOR.refuse(status, body)
-}
+use super::vendor::{Vendor as _, says};
+use crate::vertex::{Stream, TOKEN, conversation, exchange};
 
 fn google(code: u16, status: &str, message: &str, details: Value) -> Value {
     json!({"error": {"code": code, "message": message, "status": status, "details": details}})
@@ -17,8 +13,8 @@ fn google(code: u16, status: &str, message: &str, details: Value) -> Value {
 
 fn vendor(code: u16, status: &str, message: &str) -> ProviderError {
     let body = google(code, status, message, json!([]));
-    let error = refuse(code, body.to_string());
-    let listed = refuse(code, json!([body]).to_string());
+    let error = Stream::refuse(code, body.to_string());
+    let listed = Stream::refuse(code, json!([body]).to_string());
     assert_eq!(listed, error, "in a list of one it is the same error");
     error
 }
@@ -37,7 +33,7 @@ fn a_full_context_says_by_how_much() {
 #[test]
 fn a_token_that_is_not_accepted_names_where_it_came_from() {
     says(
-        &vendor(401, "UNAUTHENTICATED", "Request had invalid authentication credentials."),
+        vendor(401, "UNAUTHENTICATED", "Request had invalid authentication credentials."),
         ErrorKind::Authentication,
         &["in VERTEX_AI_ACCESS_TOKEN", "401", "an hour", "invalid authentication"],
     );
@@ -47,7 +43,7 @@ fn a_token_that_is_not_accepted_names_where_it_came_from() {
 fn what_is_not_allowed_names_the_project_and_the_role() {
     let words = "Permission 'aiplatform.endpoints.predict' denied";
     says(
-        &vendor(403, "PERMISSION_DENIED", words),
+        vendor(403, "PERMISSION_DENIED", words),
         ErrorKind::Authentication,
         &["my-project", "Vertex AI User", "enabled", words],
     );
@@ -56,7 +52,7 @@ fn what_is_not_allowed_names_the_project_and_the_role() {
 #[test]
 fn a_model_that_is_not_there_names_the_three_options() {
     says(
-        &vendor(404, "NOT_FOUND", "Publisher Model `x` was not found"),
+        vendor(404, "NOT_FOUND", "Publisher Model `x` was not found"),
         ErrorKind::InvalidRequest,
         &[
             "`model`",
@@ -70,12 +66,12 @@ fn a_model_that_is_not_there_names_the_three_options() {
 
 #[test]
 fn each_failure_says_what_to_do() {
-    says(&vendor(503, "UNAVAILABLE", "busy"), ErrorKind::Overloaded, &["overloaded", "503"]);
-    says(&vendor(500, "INTERNAL", "oops"), ErrorKind::Server, &["failed", "500", "oops"]);
-    says(&vendor(504, "DEADLINE_EXCEEDED", "late"), ErrorKind::Timeout, &["timed out", "504"]);
-    says(&vendor(499, "CANCELLED", "x"), ErrorKind::Server, &["failed", "499"]);
-    says(&refuse(413, "<html>"), ErrorKind::InvalidRequest, &["too large for", "shorten"]);
-    says(&refuse(302, ""), ErrorKind::InvalidRequest, &["redirect", "base_url"]);
+    says(vendor(503, "UNAVAILABLE", "busy"), ErrorKind::Overloaded, &["overloaded", "503"]);
+    says(vendor(500, "INTERNAL", "oops"), ErrorKind::Server, &["failed", "500", "oops"]);
+    says(vendor(504, "DEADLINE_EXCEEDED", "late"), ErrorKind::Timeout, &["timed out", "504"]);
+    says(vendor(499, "CANCELLED", "x"), ErrorKind::Server, &["failed", "499"]);
+    says(Stream::refuse(413, "<html>"), ErrorKind::InvalidRequest, &["too large for", "shorten"]);
+    says(Stream::refuse(302, ""), ErrorKind::InvalidRequest, &["redirect", "base_url"]);
 }
 
 #[test]
@@ -85,7 +81,7 @@ fn the_time_to_wait_for_quota_is_kept() {
         {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"},
     ]);
     let body = google(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", details).to_string();
-    let error = refuse(429, body.clone());
+    let error = Stream::refuse(429, body.clone());
     assert_eq!(error.retry_after, Some(34.5));
     assert_eq!(
         error.message,
@@ -100,7 +96,11 @@ fn the_time_to_wait_for_quota_is_kept() {
     assert!(error.message.ends_with("[request id-1]"), "{error}");
     for odd in ["-1s", "34", "soon", "infs"] {
         let details = json!([{"retryDelay": odd}]);
-        assert_eq!(refuse(429, google(429, "RESOURCE_EXHAUSTED", "", details).to_string()).retry_after, None, "{odd}");
+        assert_eq!(
+            Stream::refuse(429, google(429, "RESOURCE_EXHAUSTED", "", details).to_string()).retry_after,
+            None,
+            "{odd}"
+        );
     }
 }
 
@@ -110,33 +110,13 @@ fn what_was_wrong_with_which_field_is_passed_on_once() {
         {"field": "tools[0]", "description": "Cannot find field."},
         {"field": "contents", "description": "Invalid request"},
     ]}]);
-    let error = refuse(400, google(400, "INVALID_ARGUMENT", "Invalid request", details).to_string());
+    let error = Stream::refuse(400, google(400, "INVALID_ARGUMENT", "Invalid request", details).to_string());
     assert!(error.message.ends_with("(400): Invalid request; tools[0]: Cannot find field."), "{error}");
-}
-
-#[test]
-fn without_the_vendors_name_the_status_decides() {
-    VENDOR.status_decides(&[
-        (400, ErrorKind::InvalidRequest),
-        (401, ErrorKind::Authentication),
-        (403, ErrorKind::Authentication),
-        (408, ErrorKind::Timeout),
-        (429, ErrorKind::RateLimited),
-        (500, ErrorKind::Server),
-        (502, ErrorKind::Server),
-        (503, ErrorKind::Overloaded),
-        (504, ErrorKind::Timeout),
-    ]);
-}
-
-#[test]
-fn any_body_becomes_readable_words() {
-    VENDOR.puts_into_words(&[(b"[{\"message\": \"top level\"}]", "(500): top level")]);
 }
 
 #[test]
 fn a_body_that_quotes_the_token_does_not_show_it() {
     assert!(vendor(401, "UNAUTHENTICATED", &format!("bad token {TOKEN}!")).message.contains("bad token …!"));
-    let error = refuse(400, format!("{}{TOKEN}", "x".repeat(590)));
+    let error = Stream::refuse(400, format!("{}{TOKEN}", "x".repeat(590)));
     assert!(!error.message.contains("ya29"), "{error}");
 }

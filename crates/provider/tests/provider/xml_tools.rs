@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use flemma_model::{CallId, Event, Message, Part, Role, StopReason, ToolInput};
 use flemma_provider::{
-    Exchange, Request, ToolSpec,
-    xml_tools::{as_text, prepare},
+    Request, ToolSpec,
+    xml_tools::{as_text, read_calls},
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -40,8 +40,7 @@ fn tools() -> Vec<ToolSpec> {
 
 /// What becomes of a reply that comes in these pieces: its text, its calls, and why it ended.
 fn read(pieces: &[&str]) -> (String, Vec<(String, ToolInput)>, StopReason) {
-    let request = Request { tools: tools().into(), ..Request::default() };
-    let Exchange::Http { mut decoder, .. } = prepare(&Plain, &request).unwrap() else { panic!() };
+    let mut decoder = read_calls(Box::new(Plain), tools().into());
     let mut events = Vec::new();
     pieces.iter().for_each(|piece| decoder.feed(piece.as_bytes(), &mut events).unwrap());
     decoder.finish(&mut events).unwrap();

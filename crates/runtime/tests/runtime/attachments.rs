@@ -12,7 +12,7 @@ use flemma_chat as chat;
 use flemma_chat::{Document, Language, Severity, Status, StatusBlock};
 use flemma_model::{Attachment, AttachmentContent, Media, MediaKind, Message, Part, Role};
 use flemma_provider::{
-    Exchange, Provider, ProviderName, Request, Server, VendorOptions,
+    Exchange, ProviderName, Request, Server, VendorOptions,
     attachment::{AttachmentLimits, fit},
     auth::Environment,
 };
@@ -120,7 +120,7 @@ fn each_vendor_gets_files_in_its_own_words() {
     let files = || vec![Attachment::unread("pic.png", ""), Attachment::unread("paper.pdf", "")];
     let own = files().into_iter().map(Part::Attachment);
     let user = [result("a", "two", false, files()), Part::Text("Mine:".into())].into_iter().chain(own).collect();
-    let body = |provider: &dyn Provider, model: &str| -> Value {
+    let body = |provider: &Server, model: &str| -> Value {
         let messages = vec![
             Arc::new(Message { role: Role::User, parts: vec![Part::Text("Hi".into())] }),
             Arc::new(Message { role: Role::Assistant, parts: vec![call.clone()] }),

@@ -179,7 +179,7 @@ fn describe(fates: &Fates) -> String {
 /// said above them.
 pub(super) fn diff(old: &[u8], new: &[u8]) -> String {
     let unified = Unified::of(old, new, MAX_LINES);
-    if !unified.is_compared {
+    if unified.is_opaque {
         return unified.lines.join("\n");
     }
     let (plain_old, plain_new, change) = line_breaks::compared(old, new);

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use flemma_config::Config;
-use flemma_model::{Attachment, CallId, Message, Part, Role};
+use flemma_model::{Attachment, CallId, Hosted, HostedBlock, Message, Part, Role};
 use flemma_tools::{Definition, Executor, LuaRef, RetentionRules, Runner};
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
@@ -116,16 +116,18 @@ fn a_stub_is_never_longer_than_what_it_replaces() {
 #[test]
 fn results_of_hosted_tools_are_left_alone() {
     let hosted = |id: &str| {
-        let (provider, id) = ("anthropic".to_owned(), CallId::from(id));
+        let id = CallId::from(id);
         let raw = json!({ "text": long("hosted") });
         let name = "web_search".to_owned();
         message(
             Assistant,
-            vec![
-                Part::HostedUse { provider: provider.clone(), id: id.clone(), name, raw: json!({}) },
-                Part::HostedResult { provider: provider.clone(), id, raw: raw.clone(), is_error: false },
-                Part::Citations { provider, sources: Vec::new(), raw: Some(raw) },
-            ],
+            [
+                HostedBlock::Call { id: id.clone(), name, raw: json!({}) },
+                HostedBlock::Result { id, raw: raw.clone(), is_error: false },
+                HostedBlock::Citations { sources: Vec::new(), raw: Some(raw) },
+            ]
+            .map(|block| Part::Hosted(Hosted::of("anthropic", block)))
+            .to_vec(),
         )
     };
     let ask = || message(User, vec![said("go")]);

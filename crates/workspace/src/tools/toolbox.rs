@@ -183,8 +183,8 @@ impl Toolbox {
     pub(crate) fn hosted(&self, config: &Config, chosen: Option<&BTreeSet<String>>) -> Offer {
         let is_alone = self.specs(chosen).is_empty();
         let registry = self.registry.borrow();
-        let chosen = registry.hosted(chosen);
-        hosted::offer(chosen, &config.tools.search, config.provider, config.model(), is_alone)
+        let chosen = registry.hosted(chosen, &config.tools.search);
+        hosted::offer(chosen, config.provider, config.model(), is_alone)
     }
 
     /// The approval chain as it is now: a resolver may change the chain while it decides.
