@@ -218,7 +218,7 @@ impl Frontmatter {
 
     /// Why a driven conversation is not sent to this provider: nobody has chosen it, so a script would reply.
     pub(crate) fn lacks_provider(&self, conversation: &Conversation, file: &Effective) -> Option<String> {
-        let Some(is_named) = conversation.drive.asked(|options| options.provider.is_some()) else { return None };
+        let is_named = conversation.drive.asked(|options| options.provider.is_some())?;
         let layers = self.shared.options.layers();
         let mut said = [&file.file.layer].into_iter().chain(layers.iter().rev());
         let chosen = said.find_map(|layer| layer.pointer("/provider"));
