@@ -191,13 +191,7 @@ impl Frontmatter {
             presets::check(name, &presets, tools.as_ref())
         })
     }
-}
 
-fn about_approval(name: &str) -> UserError {
-    UserError::new(format!("`{name}` is about approval; `tools` lists the names of tools, and of groups with a `$`"))
-}
-
-impl Frontmatter {
     /// What the gate needs to know before the user's wish may reach the session.
     pub(crate) fn facts(&self, conversation: &Conversation) -> GateFacts {
         let is_busy = conversation.session.is_busy();
@@ -231,6 +225,10 @@ impl Frontmatter {
                      configuration of Neovim, before or at VimEnter, or use --provider";
         Some(words.to_owned())
     }
+}
+
+fn about_approval(name: &str) -> UserError {
+    UserError::new(format!("`{name}` is about approval; `tools` lists the names of tools, and of groups with a `$`"))
 }
 
 /// Which tools the next request of a conversation offers: what the options and the file say, what the user's message names, and what
