@@ -1,7 +1,7 @@
 //! The components of a [`Workspace`]: a table, in the order in which they may ask each other.
 //!
 //! A component owns one kind of state. It may ask those above it, and has no other handle to anybody; what is to happen in others, it
-//! tells the loop ([`LoopEvent`](crate::event::LoopEvent)). What a component does is where the files of its name are.
+//! tells the loop (`event`). What a component does is where the files of its name are.
 
 use std::{
     cell::{Cell, RefCell},

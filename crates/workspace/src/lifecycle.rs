@@ -143,9 +143,7 @@ impl Workspace {
         }
         is_settled
     }
-}
 
-impl Workspace {
     /// Whether nothing is under way in a buffer: its calls may wait for somebody, but nothing of it goes on by itself.
     pub fn is_at_rest(&self, buffer: i32) -> bool {
         self.conversation(buffer).is_none_or(|conversation| conversation.is_at_rest())
@@ -195,12 +193,7 @@ impl Workspace {
             }
         }
     }
-}
 
-/// The step of undo of what Flemma writes for the user. Neovim counts its own from 1.
-const OWN_STEP: u64 = u64::MAX;
-
-impl Workspace {
     /// The text of a buffer changed: the lines `first..old_last` are now the lines `first..new_last`. `author` changed it,
     /// unless Flemma did.
     ///
@@ -323,3 +316,6 @@ impl Workspace {
         }
     }
 }
+
+/// The step of undo of what Flemma writes for the user. Neovim counts its own from 1.
+const OWN_STEP: u64 = u64::MAX;

@@ -126,6 +126,23 @@ impl Conversation {
         let why = self.proposals.why_not_made(key, &made)?;
         Some(format!("{}: {}; look at it again with gK", call.label(), why.words()))
     }
+
+    /// Whether a call runs here now, is about to, or is being run by the editor's user interface.
+    pub(crate) fn is_at_work_on(&self, call: &CallId) -> bool {
+        self.session.is_working_on(call) || self.tasks.is_running(call)
+    }
+
+    /// Whether a call that has not begun is approved, as the journal has it.
+    pub(crate) fn stays_approved(&self, call: &OpenCall) -> bool {
+        let is_approved = self.records.with_ledger(|ledger| ledger.approval(&call.key()).is_some());
+        is_approved && !self.tasks.has_begun(&call.id)
+    }
+
+    /// Whether a call with this key is open.
+    pub(crate) fn is_open(&self, key: &CallKey) -> bool {
+        let open = self.page.open_call(&key.id);
+        open.is_some_and(|call| call.key() == *key)
+    }
 }
 
 impl OpenCalls {
@@ -147,25 +164,6 @@ impl OpenCalls {
             && self.shared.toolbox.get(&call.name).is_some_and(|definition| definition.idempotent)
             && !conversation.is_at_work_on(&call.id)
             && self.approval.verdict(conversation, call) == Verdict::Run
-    }
-}
-
-impl Conversation {
-    /// Whether a call runs here now, is about to, or is being run by the editor's user interface.
-    pub(crate) fn is_at_work_on(&self, call: &CallId) -> bool {
-        self.session.is_working_on(call) || self.tasks.is_running(call)
-    }
-
-    /// Whether a call that has not begun is approved, as the journal has it.
-    pub(crate) fn stays_approved(&self, call: &OpenCall) -> bool {
-        let is_approved = self.records.with_ledger(|ledger| ledger.approval(&call.key()).is_some());
-        is_approved && !self.tasks.has_begun(&call.id)
-    }
-
-    /// Whether a call with this key is open.
-    pub(crate) fn is_open(&self, key: &CallKey) -> bool {
-        let open = self.page.open_call(&key.id);
-        open.is_some_and(|call| call.key() == *key)
     }
 }
 

@@ -235,6 +235,30 @@ impl Journaling {
         let failure = format!("{}: the journal could not be shortened", path.display());
         self.background.tidy(failure, move || journal.compact(&path, |key| ids.contains(&key.id)).map(drop));
     }
+
+    /// Whether it is known what the calls of a conversation are.
+    ///
+    /// # Errors
+    /// What is not read, and why not. If it is the journal, it is tried again.
+    pub(crate) fn check_known(&self, conversation: &Conversation) -> Result<(), UserError> {
+        if conversation.is_known() {
+            return Ok(());
+        }
+        let problem = conversation.records.problem();
+        self.need_journal(conversation);
+        let unread = || UserError::new("the conversation and its journal are not read yet; try again in a moment");
+        Err(problem.unwrap_or_else(unread))
+    }
+
+    /// Lets the host write the file when what happens now is over: calls that start together make one write.
+    pub(crate) fn write_soon(&self, conversation: &Conversation) {
+        if !conversation.is_write_due.replace(true) {
+            self.background.post_for(conversation.id, |this, conversation| {
+                conversation.is_write_due.replace(false);
+                this.shared.host.perform(HostEffect::TurnOver { buffer: conversation.buffer });
+            });
+        }
+    }
 }
 
 /// What was read for a conversation.
@@ -289,32 +313,6 @@ fn settler(call: &OpenCall) -> Role {
         Some(_) if !call.typed().is_empty() => Role::User,
         // It could not be started, such as a call of an unknown tool.
         _ => Role::Tool,
-    }
-}
-
-impl Journaling {
-    /// Whether it is known what the calls of a conversation are.
-    ///
-    /// # Errors
-    /// What is not read, and why not. If it is the journal, it is tried again.
-    pub(crate) fn check_known(&self, conversation: &Conversation) -> Result<(), UserError> {
-        if conversation.is_known() {
-            return Ok(());
-        }
-        let problem = conversation.records.problem();
-        self.need_journal(conversation);
-        let unread = || UserError::new("the conversation and its journal are not read yet; try again in a moment");
-        Err(problem.unwrap_or_else(unread))
-    }
-
-    /// Lets the host write the file when what happens now is over: calls that start together make one write.
-    pub(crate) fn write_soon(&self, conversation: &Conversation) {
-        if !conversation.is_write_due.replace(true) {
-            self.background.post_for(conversation.id, |this, conversation| {
-                conversation.is_write_due.replace(false);
-                this.shared.host.perform(HostEffect::TurnOver { buffer: conversation.buffer });
-            });
-        }
     }
 }
 

@@ -114,18 +114,7 @@ impl Recovery {
             |(key, at): (&CallKey, _)| format!("`{}` ({}, {})", key.tool, key.id, self.shared.host.local_time(at));
         calls.into_iter().map(name).collect()
     }
-}
 
-/// The first calls of many.
-fn listed(calls: &[String]) -> String {
-    let first = calls[..calls.len().min(LISTED)].join(", ");
-    match calls.len().saturating_sub(LISTED) {
-        0 => first,
-        more => format!("{first}, and {more} more"),
-    }
-}
-
-impl Recovery {
     /// What the calls of a file wait for that was just opened, as far as that is not recorded: the command line does not know
     /// the tools of the user, and takes no decision about an input that was put in place of the one that was asked about. It
     /// begins no life, since nobody has looked at the calls here.
@@ -165,6 +154,15 @@ impl Recovery {
         if self.frontmatter.of(conversation).config.tools.autopilot.enabled {
             self.ownership.want_alone(conversation, input.into());
         }
+    }
+}
+
+/// The first calls of many.
+fn listed(calls: &[String]) -> String {
+    let first = calls[..calls.len().min(LISTED)].join(", ");
+    match calls.len().saturating_sub(LISTED) {
+        0 => first,
+        more => format!("{first}, and {more} more"),
     }
 }
 

@@ -191,13 +191,7 @@ impl Frontmatter {
             presets::check(name, &presets, tools.as_ref())
         })
     }
-}
 
-fn about_approval(name: &str) -> UserError {
-    UserError::new(format!("`{name}` is about approval; `tools` lists the names of tools, and of groups with a `$`"))
-}
-
-impl Frontmatter {
     /// What the gate needs to know before the user's wish may reach the session.
     pub(crate) fn facts(&self, conversation: &Conversation) -> GateFacts {
         let is_busy = conversation.session.is_busy();
@@ -218,7 +212,7 @@ impl Frontmatter {
 
     /// Why a driven conversation is not sent to this provider: nobody has chosen it, so a script would reply.
     pub(crate) fn lacks_provider(&self, conversation: &Conversation, file: &Effective) -> Option<String> {
-        let Some(is_named) = conversation.drive.asked(|options| options.provider.is_some()) else { return None };
+        let is_named = conversation.drive.asked(|options| options.provider.is_some())?;
         let layers = self.shared.options.layers();
         let mut said = [&file.file.layer].into_iter().chain(layers.iter().rev());
         let chosen = said.find_map(|layer| layer.pointer("/provider"));
@@ -231,6 +225,10 @@ impl Frontmatter {
                      configuration of Neovim, before or at VimEnter, or use --provider";
         Some(words.to_owned())
     }
+}
+
+fn about_approval(name: &str) -> UserError {
+    UserError::new(format!("`{name}` is about approval; `tools` lists the names of tools, and of groups with a `$`"))
 }
 
 /// Which tools the next request of a conversation offers: what the options and the file say, what the user's message names, and what

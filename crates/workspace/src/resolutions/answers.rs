@@ -57,36 +57,7 @@ impl Resolutions {
             | Resolution::Expire => Err(ResolveError::Stale(Stale::WaitsFor(kind))),
         }
     }
-}
 
-/// What a schema sees of a result.
-pub(crate) fn value_of(rendered: &Rendered) -> Value {
-    let table = (rendered.language == Language::Json).then(|| serde_json::from_str(&rendered.text).ok()).flatten();
-    table.unwrap_or_else(|| rendered.text.clone().into())
-}
-
-/// The result that shows an answer: a string as it is, anything else as JSON.
-pub(crate) fn answer_text(answer: &Value) -> CallResult {
-    let language = if answer.is_string() { Language::Plain } else { Language::Json };
-    CallResult { language, ..CallResult::text(Form::result_text(answer)) }
-}
-
-/// What is said of a change that the user rejects. `before` says what the call has written before it.
-pub(crate) fn refused_write(reason: Option<&str>, before: Option<&str>) -> String {
-    let refused = match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
-        Some(reason) => format!("The user rejected the change, and nothing of it was written: {reason}"),
-        None => "The user rejected the change, and nothing of it was written.".to_owned(),
-    };
-    with_writes_before(refused, before)
-}
-
-/// What is said of the latest change of a call, with what the call has written before it. The model must not take "not written" for
-/// all of the call.
-pub(crate) fn with_writes_before(said: String, before: Option<&str>) -> String {
-    before.map_or_else(|| said.clone(), |before| format!("{}\n\n{before}", said.trim_end()))
-}
-
-impl Resolutions {
     /// The result of a call that the user rejects, for this reason.
     pub(crate) fn rejection(&self, conversation: &Conversation, call: &OpenCall, reason: Option<&str>) -> CallResult {
         let is_interrupted = conversation.is_interrupted(call);
@@ -119,4 +90,31 @@ impl Resolutions {
             }
         }
     }
+}
+
+/// What a schema sees of a result.
+pub(crate) fn value_of(rendered: &Rendered) -> Value {
+    let table = (rendered.language == Language::Json).then(|| serde_json::from_str(&rendered.text).ok()).flatten();
+    table.unwrap_or_else(|| rendered.text.clone().into())
+}
+
+/// The result that shows an answer: a string as it is, anything else as JSON.
+pub(crate) fn answer_text(answer: &Value) -> CallResult {
+    let language = if answer.is_string() { Language::Plain } else { Language::Json };
+    CallResult { language, ..CallResult::text(Form::result_text(answer)) }
+}
+
+/// What is said of a change that the user rejects. `before` says what the call has written before it.
+pub(crate) fn refused_write(reason: Option<&str>, before: Option<&str>) -> String {
+    let refused = match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
+        Some(reason) => format!("The user rejected the change, and nothing of it was written: {reason}"),
+        None => "The user rejected the change, and nothing of it was written.".to_owned(),
+    };
+    with_writes_before(refused, before)
+}
+
+/// What is said of the latest change of a call, with what the call has written before it. The model must not take "not written" for
+/// all of the call.
+pub(crate) fn with_writes_before(said: String, before: Option<&str>) -> String {
+    before.map_or_else(|| said.clone(), |before| format!("{}\n\n{before}", said.trim_end()))
 }

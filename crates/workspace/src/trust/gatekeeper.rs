@@ -106,9 +106,7 @@ impl Gatekeeper {
         }
         self.ownership.want_alone(conversation, wish);
     }
-}
 
-impl Gatekeeper {
     /// Carries out what the user wants, after it is recorded.
     pub(crate) fn perform(&self, conversation: &Conversation, input: Input) {
         match input {

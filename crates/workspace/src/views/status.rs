@@ -102,6 +102,36 @@ impl Views {
             format!("autopilot is off here ({layer}): press Ctrl-] for each step")
         }
     }
+
+    /// The tools that a conversation has chosen and that its next request does not offer, each with the reason.
+    fn not_offered(&self, file: &Effective, chosen: Option<&BTreeSet<String>>) -> Vec<(String, String)> {
+        let left_out = self.shared.toolbox.hosted(&file.config, chosen).left_out.into_iter();
+        let left_out = left_out.map(|(tool, why)| (tool.name().to_owned(), why));
+        let refused = self.permissions.refused_tools(file, chosen).into_iter();
+        let refused = refused.map(|(tool, agent)| (tool, format!("the agent {agent} refuses it")));
+        left_out.chain(refused).collect()
+    }
+
+    /// The lines of `:Flemma tool:list`.
+    pub fn tool_list(&self, conversation: &Conversation) -> Vec<String> {
+        let mut lines = conversation.call_lines();
+        if lines.is_empty() {
+            lines.push("no call is running or pending here".into());
+        }
+        lines.push(String::new());
+        let file = self.frontmatter.of(conversation);
+        let turn = self.frontmatter.turn_tools(conversation, &file);
+        let chosen = self.shared.toolbox.chosen(&file, &turn);
+        lines.extend(self.shared.toolbox.all().iter().map(|(tool, is_enabled)| {
+            let is_on = *is_enabled && turn.answers.get(&tool.name) != Some(&false);
+            let state = if is_on { "" } else { " (off)" };
+            preview::line(&format!("{}{state}", tool.name), &tool.description, LIST_WIDTH)
+        }));
+        let not_offered = self.not_offered(&file, chosen.as_ref()).into_iter();
+        lines.extend(not_offered.map(|(tool, why)| format!("not offered here  {tool}: {why}")));
+        lines.extend(self.shared.toolbox.loading().iter().map(|source| format!("loading  {source}")));
+        lines
+    }
 }
 
 impl StatusView {
@@ -302,37 +332,5 @@ fn plain(value: &Value) -> String {
             |float| format!("{float:.0}"),
         ),
         other => other.to_string(),
-    }
-}
-
-impl Views {
-    /// The tools that a conversation has chosen and that its next request does not offer, each with the reason.
-    fn not_offered(&self, file: &Effective, chosen: Option<&BTreeSet<String>>) -> Vec<(String, String)> {
-        let left_out = self.shared.toolbox.hosted(&file.config, chosen).left_out.into_iter();
-        let left_out = left_out.map(|(tool, why)| (tool.name().to_owned(), why));
-        let refused = self.permissions.refused_tools(file, chosen).into_iter();
-        let refused = refused.map(|(tool, agent)| (tool, format!("the agent {agent} refuses it")));
-        left_out.chain(refused).collect()
-    }
-
-    /// The lines of `:Flemma tool:list`.
-    pub fn tool_list(&self, conversation: &Conversation) -> Vec<String> {
-        let mut lines = conversation.call_lines();
-        if lines.is_empty() {
-            lines.push("no call is running or pending here".into());
-        }
-        lines.push(String::new());
-        let file = self.frontmatter.of(conversation);
-        let turn = self.frontmatter.turn_tools(conversation, &file);
-        let chosen = self.shared.toolbox.chosen(&file, &turn);
-        lines.extend(self.shared.toolbox.all().iter().map(|(tool, is_enabled)| {
-            let is_on = *is_enabled && turn.answers.get(&tool.name) != Some(&false);
-            let state = if is_on { "" } else { " (off)" };
-            preview::line(&format!("{}{state}", tool.name), &tool.description, LIST_WIDTH)
-        }));
-        let not_offered = self.not_offered(&file, chosen.as_ref()).into_iter();
-        lines.extend(not_offered.map(|(tool, why)| format!("not offered here  {tool}: {why}")));
-        lines.extend(self.shared.toolbox.loading().iter().map(|source| format!("loading  {source}")));
-        lines
     }
 }
