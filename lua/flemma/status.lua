@@ -6,9 +6,9 @@ local api = vim.api
 local native = require("flemma.native").call
 
 --- Shows lines, which `q` closes.
----@param name string the last part of the buffer's name, which is what a tab line shows
 ---@param lines string[]
-local function show(name, lines)
+---@param name string the last part of the buffer's name, which is what a tab line shows
+local function show(lines, name)
   -- Text from a file or a model is shown on one line each, without characters that a line cannot contain.
   lines = vim.tbl_map(function(line)
     return (line:gsub("[\r\n]+", "⤶"):gsub("%c", "�"):sub(1, 500))
@@ -41,7 +41,7 @@ function M.open(page)
   local buf = require("flemma.buffer.target").resolve()
   if buf then
     local lines = native("state", buf, "page", { page = page or "short", width = vim.o.columns })
-    show(page == "tools" and "tools" or "status", lines or {})
+    show(lines or {}, page == "tools" and "tools" or "status")
   end
 end
 
@@ -52,7 +52,7 @@ end
 
 --- `:Flemma usage`: what has been used, by model and in total.
 function M.open_usage()
-  show("usage", native("usage", "page", { buffer = api.nvim_get_current_buf(), width = vim.o.columns }) or {})
+  show(native("usage", "page", { buffer = api.nvim_get_current_buf(), width = vim.o.columns }) or {}, "usage")
 end
 
 --- `:Flemma usage:estimate`: what the conversation would use if it were sent now. A long conversation is read in slices, so
