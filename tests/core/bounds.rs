@@ -87,6 +87,7 @@ const PARSERS: [(&str, Parser); 14] = [
 ];
 
 #[test]
+#[ignore = "slow"]
 fn no_parser_overflows_a_small_stack() {
     for (name, parse) in PARSERS {
         // A stack that overflows ends the process, and says the thread's name. The main thread has four times as much.

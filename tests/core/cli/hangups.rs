@@ -26,6 +26,7 @@ fn records(shell: &Shell, name: &str) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_command_that_is_killed_leaves_a_valid_state() {
     let shell = Shell::new();
     let overdue = WAITING.replace("question=\"Why?\"", "expires=2020-01-01T00:00:00Z question=\"Why?\"");

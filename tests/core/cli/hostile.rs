@@ -62,6 +62,7 @@ fn assert_whole(shell: &Shell, name: &str, left: &[&str], what: &str) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn hostile_answers_are_text_and_nothing_else() {
     let shell = Shell::new();
     for (number, text) in hostile().iter().enumerate() {

@@ -9,6 +9,7 @@ use crate::said::Said;
 const ROUNDS: usize = 60;
 
 #[test]
+#[ignore = "slow"]
 fn of_several_command_lines_one_wins() {
     let shell = Shell::new();
     for round in 0..ROUNDS {
@@ -27,6 +28,7 @@ fn of_several_command_lines_one_wins() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn answers_to_different_calls_are_all_taken() {
     let shell = Shell::new();
     for round in 0..ROUNDS / 3 {
@@ -47,6 +49,7 @@ fn answers_to_different_calls_are_all_taken() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_command_line_that_is_killed_loses_nothing_acknowledged() {
     let shell = Shell::new();
     for round in 0..ROUNDS {
@@ -81,6 +84,7 @@ fn ends(shell: &Shell, name: &str, call: &str) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn of_two_command_lines_of_any_kind_one_wins() {
     let shell = Shell::new();
     let overdue = WAITING.replace("question=\"Why?\"", "expires=2020-01-01T00:00:00Z question=\"Why?\"");

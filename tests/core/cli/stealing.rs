@@ -78,6 +78,7 @@ fn swept_conversations_are_taken_over_too() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn of_several_that_take_over_one_resolves_the_call() {
     let shell = Shell::new();
     for round in 0..20 {

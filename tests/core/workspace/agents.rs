@@ -80,6 +80,7 @@ fn a_call_outside_is_an_error_and_nobody_is_asked() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_file_only_takes_away_from_what_the_user_permits() {
     // The user's agent, the file's, and which of the folders may be read then.
     let folders = ["Journal/today.md", "Private/diary.md", "Other/a.md"];
@@ -167,6 +168,7 @@ fn define(chat: &Harness, more: Value) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn each_value_of_a_declared_parameter_is_judged() {
     let both = json!({ "read_path_param": ["from", "to"] });
     let ok = "Journal/today.md";

@@ -46,6 +46,7 @@ fn check(chat: &Harness, new: &str) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_cancelled_call_says_what_became_of_the_file() {
     for moment in moments() {
         let (chat, new) = begun(moment);
@@ -60,6 +61,7 @@ fn a_cancelled_call_says_what_became_of_the_file() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_call_that_an_exit_ends_says_what_became_of_the_file() {
     for moment in moments() {
         let (chat, new) = begun(moment);

@@ -390,6 +390,7 @@ fn an_undone_rejection_is_restored_and_speaks_of_no_run() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_long_journal_is_shortened() {
     let options = json!({ "tools": { "auto_approve": ["bash"] } });
     let setup = Setup { options: options.clone(), ..Setup::default() };

@@ -82,6 +82,7 @@ fn refused(chat: &Harness, reference: &str, words: &str) -> String {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_denied_file_that_the_user_types_is_not_sent() {
     for (options, words) in rules() {
         for reference in SPELLINGS.into_iter().flat_map(|path| match path.contains(';') {
@@ -282,6 +283,7 @@ fn covers(rules: &Value, reference: &str) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
+    #[ignore = "slow"]
     fn no_denied_byte_is_ever_sent(references in prop::collection::vec(spelling(), 1..4), rules in any_rules(), typed: bool) {
         let words = format!("See {}", references.join(" and "));
         let chat = if typed { typing(&words, rules.clone()) } else { opened(&format!("@You:\n{words}"), rules.clone()) };

@@ -153,6 +153,7 @@ fn check(journaled: Journaled, status: &str, is_idempotent: bool, is_late: bool,
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_file_is_opened_again_as_the_help_says() {
     use Fate::{Asks, AsksAgain, Refused, Restored, Runs, Untouched};
     use Journaled::{Approved, Ended, Nothing, Started, Waiting};
@@ -309,6 +310,7 @@ fn runs_after(way: &str, obstacle: &str) -> usize {
 }
 
 #[test]
+#[ignore = "slow"]
 fn an_acknowledged_approval_outlives_a_start_taken_back() {
     for (way, obstacle, expected) in [
         ("Alt-Enter", "the editor exits", 1),

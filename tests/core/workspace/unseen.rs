@@ -192,6 +192,7 @@ fn run(seed: u64) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn what_is_written_is_what_was_shown() {
     for seed in 0..if cfg!(debug_assertions) { 60 } else { 600 } {
         run(seed);
@@ -324,6 +325,7 @@ fn run_together(seed: u64) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn what_is_approved_together_was_shown() {
     for seed in 0..if cfg!(debug_assertions) { 60 } else { 600 } {
         run_together(seed);

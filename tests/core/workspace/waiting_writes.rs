@@ -154,6 +154,7 @@ fn the_changes_of_one_call_have_numbers_of_their_own() {
 
 /// Whenever the user cancels, the file is as the result says, and the tool does not go on.
 #[test]
+#[ignore = "slow"]
 fn a_cancelled_change_says_what_became_of_the_file() {
     for moment in 0..40 {
         let writers = Writers::new(Value::Null, 1);
@@ -181,6 +182,7 @@ fn a_cancelled_change_says_what_became_of_the_file() {
 
 /// The same of a change that the user's own policy approves, which is written while the tool runs. The time of the tool may be up too.
 #[test]
+#[ignore = "slow"]
 fn a_change_without_a_question_says_what_became_of_the_file() {
     for moment in 0..40 {
         let is_cancelled = moment % 2 == 0;

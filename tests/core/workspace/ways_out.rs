@@ -254,6 +254,7 @@ fn row(state: &State) -> Vec<(&'static str, String)> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn every_state_of_a_call_has_ways_out() {
     let states = states();
     // Most of it is waiting for the disk and for processes.

@@ -47,6 +47,7 @@ fn conversations_are_listed_newest_first_and_nothing_else_is() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn thousands_of_conversations_are_read_once() {
     let folder = tempdir().unwrap();
     for number in 0..3000 {

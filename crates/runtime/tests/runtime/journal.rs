@@ -193,6 +193,7 @@ fn a_file_that_is_no_journal_cannot_be_read() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_file_that_stays_locked_cannot_be_read() {
     let desk = Desk::new();
     desk.append(vec![opened("a")]).unwrap();
@@ -474,6 +475,7 @@ fn a_killed_process_loses_nothing_that_was_acknowledged() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_rewrite_that_is_killed_loses_nothing() {
     let desk = Desk::new();
     // The state folder may be anywhere.

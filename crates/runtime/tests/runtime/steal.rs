@@ -71,6 +71,7 @@ impl Process {
 }
 
 #[test]
+#[ignore = "slow"]
 fn nothing_of_the_old_holder_lands_after_a_steal() {
     let (mut before, mut refused) = (0, 0);
     for round in 0..ROUNDS {

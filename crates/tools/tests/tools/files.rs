@@ -512,6 +512,7 @@ fn an_old_text_that_is_like_nothing_says_so() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_nearest_match_is_found_fast_in_a_big_file() {
     let shop = Workshop::new();
     let content: String = (0..300_000).map(|line| format!("let value_{line} = compute({line});\n")).collect();

@@ -110,6 +110,7 @@ fn contents(folder: &Path) -> Vec<(std::path::PathBuf, String)> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn what_was_exchanged_since_it_was_judged_is_not_used() {
     for (tool, input) in calls() {
         for step in EXCHANGES {
@@ -171,6 +172,7 @@ fn a_start_up_file_waits_for_the_user_in_every_tool() {
 
 /// The folder is exchanged again and again, while the tools are at work.
 #[test]
+#[ignore = "slow"]
 fn no_moment_is_the_right_one_for_an_exchange() {
     for (tool, input) in calls() {
         let mut shop = workshop();

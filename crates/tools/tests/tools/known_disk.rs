@@ -160,6 +160,7 @@ fn freedom(decision: Option<Decision>) -> u8 {
 
 proptest! {
     #[test]
+    #[ignore = "slow"]
     fn facts_judge_as_the_disk_does(judged in Judged::any(), links in vec(any::<bool>(), 4)) {
         let folder = unchanged(&links);
         let expected = judged.judge(&folder, &Disk::default());

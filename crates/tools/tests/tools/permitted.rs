@@ -590,12 +590,14 @@ fn nothing_crosses(border: Border) {
 
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "slow"]
 fn a_link_that_is_swapped_in_does_not_get_around_an_agent() {
     nothing_crosses(Border::Agent);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "slow"]
 fn a_link_that_is_swapped_in_does_not_get_around_a_denial() {
     nothing_crosses(Border::Denial);
 }

@@ -438,6 +438,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
+    #[ignore = "slow"]
     fn no_spelling_of_a_path_bypasses_the_question_to_write(
         parts in proptest::collection::vec(part(), 1..6),
         project in select(&PROJECTS[..]),

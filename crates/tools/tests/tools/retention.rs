@@ -234,6 +234,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
+    #[ignore = "slow"]
     fn batches_disturb_a_growing_conversation_rarely(
         steps in steps(),
         mode in select(&["age", "count"][..]),

@@ -127,6 +127,7 @@ fn files_that_an_agent_forbids_are_not_offered() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_large_folder_is_offered_in_parts() {
     let chat = with_files(&[]);
     let folder = chat.work("many");

@@ -36,6 +36,7 @@ fn options_are_offered_with_their_documentation() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn an_option_is_offered_wherever_it_can_be_written() {
     let chat = with_files(&[]);
     for (path, node) in buffer::known() {

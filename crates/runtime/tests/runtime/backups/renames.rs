@@ -236,6 +236,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
+    #[ignore = "slow"]
     fn an_interrupted_rename_is_finished_by_calling_again(
         contents in contents(),
         new in name(),
@@ -285,6 +286,7 @@ proptest! {
     }
 
     #[test]
+    #[ignore = "slow"]
     fn an_interrupted_rename_is_taken_back(
         contents in contents(),
         new in name(),

@@ -271,6 +271,7 @@ fn check_all(commands: &[(Arc<[Rule]>, String)]) -> (usize, usize) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn bash_runs_of_the_tables_only_what_is_approved() {
     let tables = APPROVED.iter().copied().chain(ATTACKS.iter().map(|(_, entries, commands)| (*entries, *commands)));
     // A tool that is approved as a whole may do anything, and does.
@@ -285,6 +286,7 @@ fn bash_runs_of_the_tables_only_what_is_approved() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn bash_runs_of_random_commands_only_what_is_approved() {
     let rules: Arc<[Rule]> = rules(GENEROUS).into();
     #[rustfmt::skip]
@@ -357,6 +359,7 @@ const EVERYTHING: &[&str] = &[
 ];
 
 #[test]
+#[ignore = "slow"]
 fn bash_gives_what_is_approved_its_own_folder_and_environment() {
     let entries: Vec<&str> = GENEROUS.iter().chain(EVERYTHING).copied().collect();
     let rules: Arc<[Rule]> = rules(&entries).into();
