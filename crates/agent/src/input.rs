@@ -1,6 +1,7 @@
 //! Inputs: the events that a conversation reacts to.
 
-use flemma_chat::Language;
+use super::Verdict;
+use flemma_chat::{Language, OpenCall};
 use flemma_model::{Attachment, CallId, Event, UserError};
 use flemma_provider::ProviderError;
 use flemma_tools::Rendered;
@@ -52,6 +53,13 @@ pub enum Input {
     /// All effects so far have been performed, and the document shows them: decide what to do next. The response to
     /// `Effect::Review`.
     Review,
+    /// The verdicts of the policies on calls are known: the response to `Effect::Judge`.
+    Judged {
+        /// The number of the effect.
+        number: u64,
+        /// The calls as they were judged. One that is missing is gone, and not judged.
+        verdicts: Vec<(OpenCall, Verdict)>,
+    },
     /// A tool has finished.
     ToolFinished {
         /// Its call.

@@ -14,11 +14,7 @@ use serde_json::json;
 
 use crate::{
     Conversation,
-    approval::{
-        Approval, chain,
-        lookups::{Lookups, Patience},
-        permissions::Permissions,
-    },
+    approval::{Approval, chain, lookups::Lookups, permissions::Permissions},
     background::Background,
     calls::{OpenCalls, forms::Forms},
     completion::Completions,
@@ -96,7 +92,7 @@ components! {
     /// The options of each conversation: those of `setup`, under what its frontmatter says and who started it asked for.
     frontmatter: Frontmatter, asks [trust];
     /// What tools and references may read and write, and where they run.
-    permissions: Permissions, asks [trust, frontmatter], owns { lookups: Lookups::default() };
+    permissions: Permissions, asks [trust, frontmatter];
     /// Which process each conversation belongs to.
     ownership: Ownership of background, asks [], owns { locks: Locks::new(state_dir.join("locks")) };
     /// The records of calls: in memory, in the journal, and in which order they take effect.
@@ -112,9 +108,9 @@ components! {
     /// What a tool is told about where it runs.
     contexts: ToolContexts, asks [frontmatter, permissions, undo], owns { unsaved_edits: RefCell::default() };
     /// What the user's policies say of a call.
-    approval: Approval, asks [frontmatter, permissions, contexts];
+    approval: Approval of background, asks [frontmatter, permissions, contexts], owns { lookups: Lookups::default() };
     /// The open calls: what each waits for, and what was decided.
-    calls: OpenCalls of background, asks [frontmatter, approval];
+    calls: OpenCalls of background, asks [frontmatter];
     /// What the model is told of a call that a person or the clock has ended.
     answers: Answers, asks [undo];
     /// What calls would write, and what users make of it.
@@ -182,7 +178,6 @@ impl Workspace {
             projects: ProjectFolders::new(state_dir.join("conversations")),
             conversations: Conversations::default(),
             outputs: Outputs::new(state_dir.join("outputs")),
-            patience: Patience::default(),
             leaving: Cell::default(),
             is_answering: Cell::new(false),
             events: OnceCell::new(),

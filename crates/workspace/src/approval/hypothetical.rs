@@ -3,7 +3,7 @@
 use std::{rc::Rc, sync::Arc};
 
 use crate::{
-    approval::{Approval, questions::PathQuestions},
+    approval::{Approval, lookups::Known, questions::PathQuestions},
     options::effective::Effective,
 };
 use flemma_model::CallId;
@@ -85,8 +85,11 @@ impl Approval {
         let definition = self.shared.toolbox.get(&call.tool);
         let place = self.shared.place_of(buffer.unwrap_or_default());
         let questions = self.questions_at(&place, file.as_deref(), (&call.tool, definition.as_ref()), &call.input);
-        let disk = self.permissions.known_disk(&questions);
-        AskedCall { file, definition, questions, disk }
+        let mut known = Known::default();
+        if !known.covers(&call.id, &questions) {
+            known = self.answered_in_time(vec![(call.id.clone(), questions.clone())]);
+        }
+        AskedCall { disk: known.disk(&call.id), file, definition, questions }
     }
 }
 

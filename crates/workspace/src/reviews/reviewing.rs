@@ -4,6 +4,7 @@ use std::{collections::HashMap, io, rc::Rc, sync::Arc, time::Duration};
 
 use crate::{
     Conversation, Resolution, ResolveError,
+    approval::lookups::Known,
     event::LoopEvent,
     reviews::{
         Reviews,
@@ -45,7 +46,7 @@ impl Reviews {
         }
         let calls = self.calls_to_survey(&conversation);
         let found = calls.iter().rfind(|(key, _)| key.id == *call && !conversation.session.is_working_on(call));
-        let Some((key, is_possible)) = found.map(|(key, call)| (key.clone(), self.may_ask(&conversation, call))) else {
+        let Some((key, call)) = found.cloned() else {
             let open = conversation.page.with_document(|document, text| document.calls().find(call, text));
             let waiting = open.filter(|_| !conversation.session.is_working_on(call));
             let problem = waiting.map_or_else(
@@ -69,15 +70,18 @@ impl Reviews {
             this.background.run(compared, move |this: &Self, reviewed| then(this, Ok(reviewed)));
         };
         self.reviewers.borrow_mut().push((conversation.id(), key.clone(), Box::new(reviewer)));
-        if is_possible {
-            self.survey(&conversation, calls);
-        } else {
+        let asked = vec![call.clone()];
+        let then = move |this: &Self, conversation: &Conversation, known: &Known| {
+            if this.may_ask(conversation, &call, known) {
+                return this.survey_again(conversation);
+            }
             let problem = "the change of this call is not known yet: the conversation is not trusted, or a policy \
                            denies the call";
-            for reviewer in self.take_reviewers(&conversation, |other| *other == key) {
-                reviewer(self, Err(UserError::new(problem)));
+            for reviewer in this.take_reviewers(conversation, |other| *other == key) {
+                reviewer(this, Err(UserError::new(problem)));
             }
-        }
+        };
+        self.approval.look_up(&self.background, &conversation, asked, then);
     }
 
     /// The user approves what they were shown as this revision, and takes this of each file. `then` hears of the end once it is on
