@@ -6,6 +6,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -121,6 +122,43 @@ fn a_call_on_a_disk_that_does_not_answer_waits_for_the_user() {
         chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
         assert!(chat.nvim.text().contains("far away"), "{options}: {}", chat.nvim.text());
     }
+}
+
+/// A busy disk is no silent one: the call runs when it has answered. Neovim hears keys until then.
+#[test]
+fn a_disk_that_takes_two_seconds_holds_up_only_its_call() {
+    let share = Share::new();
+    let options = "tools = { auto_approve = { 'read(SHARE/**)' } }";
+    let mut chat = share.chat(options, [call("toolu_1", "read", &share.read()), prose(&["fine"])]);
+    share.hangs();
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("toolu_1"));
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(2) {
+        let asked = Instant::now();
+        assert!(!chat.nvim.text().contains("flemma:tool"), "{}", chat.nvim.text());
+        assert!(asked.elapsed() < Duration::from_secs(1), "Neovim did not answer for {:?}", asked.elapsed());
+    }
+    assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false);
+    share.answers();
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert!(chat.nvim.text().contains("far away"), "{}", chat.nvim.text());
+    assert!(!said(&mut chat.nvim).contains("so it is not known"));
+}
+
+#[test]
+fn ctrl_c_is_heard_while_the_disk_does_not_answer() {
+    let share = Share::new();
+    let options = "tools = { auto_approve = { 'read(SHARE/**)' } }";
+    let mut chat = share.chat(options, [call("toolu_1", "read", &share.read()), prose(&["fine"])]);
+    share.hangs();
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("toolu_1"));
+    chat.nvim.input("<C-c>");
+    chat.nvim.wait_for("the key", |nvim| nvim.lua("return vim.bo.modifiable", &[]) == true);
+    share.answers();
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
 }
 
 /// What is not about the share is judged as ever.

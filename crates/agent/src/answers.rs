@@ -13,10 +13,15 @@ use super::{
     phase::{Phase, ReviewCause},
     step::Step,
     turn::Turn,
-    view::Verdict,
+    work::Grounds,
 };
 use flemma_chat::{AwaitKind, OpenCall, Status};
 use flemma_model::CallId;
+
+const WRITES_ON: &str = "this call was interrupted while it wrote what was approved, and goes on";
+const RUNS_AGAIN: &str = "this call was interrupted and runs again, which its tool declares to be harmless";
+const INTERRUPTED: &str = "this call was interrupted while it was running, and may have had an effect; its block asks whether to run \
+     it again";
 
 impl Turn {
     /// Approves or rejects calls.
@@ -50,8 +55,7 @@ impl Turn {
                 Choice::Approve => {
                     self.work.approve(&call, step);
                     if starts && call.typed().is_empty() {
-                        let verdict = view.verdict(&call);
-                        self.run_if_possible(call, verdict, step);
+                        self.work.unjudged.push_back((call, Grounds::Approval));
                     }
                 }
                 Choice::Reject(words) => self.reject(&call, words.as_deref(), step),
@@ -59,7 +63,7 @@ impl Turn {
         }
         if self.is_busy() {
             self.start_queued(step);
-        } else if !self.work.queue.is_empty() {
+        } else if !self.work.is_done() {
             self.autopilot.arm();
             self.start_queued(step);
         }
@@ -204,30 +208,27 @@ impl Turn {
         step.push(Effect::UndoStep);
         for call in calls {
             let was_started = matches!(call.status(), Some(Status::Running | Status::Approved));
-            let may_run = || view.verdict(&call) == Verdict::Run;
+            let is_interrupted = view.is_interrupted(&call);
+            let is_repeated = is_interrupted && view.settings().is_unattended;
             if let Some(answer) = view.recorded(&call) {
                 step.restored(&call);
                 self.settle(&call, answer, step);
             } else if view.has_proposed(&call) {
-                if view.is_authorised(&call) && may_run() {
-                    let what = "this call was interrupted while it wrote what was approved, and goes on";
-                    step.info(format!("{}: {what}", call.label()));
-                    self.run_if_possible(call, Verdict::Run, step);
+                if view.is_authorised(&call) || is_repeated {
+                    let grounds = Grounds::Policy { told: Some(WRITES_ON), otherwise: None };
+                    self.work.unjudged.push_back((call, grounds));
                 } else if was_started {
                     self.work.ask_again(&call, step);
                 }
-            } else if view.is_interrupted(&call) && may_run() {
-                let what = "this call was interrupted and runs again, which its tool declares to be harmless";
-                step.info(format!("{}: {what}", call.label()));
-                self.run_if_possible(call, Verdict::Run, step);
-            } else if was_started || (call.status() == Some(Status::Pending) && view.is_interrupted(&call)) {
-                let what = "this call was interrupted while it was running, and may have had an effect; its block asks whether \
-                            to run it again";
-                step.warn(&call, what);
-                self.work.ask_again(&call, step);
+            } else if is_interrupted {
+                let grounds = Grounds::Policy { told: Some(RUNS_AGAIN), otherwise: Some(INTERRUPTED) };
+                self.work.unjudged.push_back((call, grounds));
+            } else if was_started {
+                self.work.ask_again_because(&call, INTERRUPTED, step);
             }
         }
-        if !self.work.queue.is_empty() {
+        if !self.work.is_done() {
+            self.judgement.is_recovery = true;
             self.start_queued(step);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CallResult, CursorReason, Departure, RequestId, Stop};
+use super::{CallResult, CursorReason, Departure, Input, RequestId, Stop};
 use flemma_chat::{AwaitKind, Ending, OpenCall, Status};
 use flemma_model::{CallId, Event, Usage};
 
@@ -45,6 +45,10 @@ pub(super) enum Effect {
     Keep(String),
     /// Write what leaves the outbox under the last prompt, as the user's own text.
     Post(Departure),
+    /// Judge calls. The response is [`super::Input::Judged`] with this number.
+    Judge(u64, Vec<CallId>),
+    /// Handle inputs that have waited, before any other.
+    Resume(Vec<Input>),
     /// Run a tool.
     Run(OpenCall),
     /// Stop a tool. If its result still arrives, it is dropped, unless the call is changing files already.

@@ -1,6 +1,7 @@
 //! Inputs: the events that a conversation reacts to.
 
-use flemma_chat::Language;
+use super::Verdict;
+use flemma_chat::{Language, OpenCall};
 use flemma_model::{Attachment, CallId, Event, UserError};
 use flemma_provider::ProviderError;
 use flemma_tools::Rendered;
@@ -38,6 +39,9 @@ pub enum Input {
     /// All effects so far have been performed, and the document shows them: decide what to do next. The response to
     /// `Effect::Review`.
     Review,
+    /// The verdicts of the policies on calls are known: the response to `Effect::Judge` with this number. A call that is missing is
+    /// gone, and not judged; the others are as they were judged.
+    Judged { number: u64, verdicts: Vec<(OpenCall, Verdict)> },
     /// The tool of a call has finished, with this result.
     ToolFinished { call: CallId, answer: CallResult },
     /// The tool of a call was not started, because that could not be recorded; why, for the user.

@@ -3,7 +3,7 @@
 //! * An [`Input`] is something that happened: a key, a piece of a reply, a finished tool.
 //! * The agent (`turn.rs`) is the state machine. A step takes one input, looks at the document, and returns effects. It holds no
 //!   text, no clock and no socket: what must survive is in the document, and everything here can be forgotten when the file is
-//!   closed. What it knows has three owners: the phase of the turn, the calls at work, and the autopilot.
+//!   closed. What it knows has four owners: the phase of the turn, the calls at work, what is being judged, and the autopilot.
 //! * A [`Session`] is the loop around it: it feeds inputs one at a time and performs the effects on a [`Shell`], which is
 //!   the workspace in the editor and a list of lines in the tests.
 //!
@@ -15,6 +15,7 @@ mod effect;
 mod first_panic;
 mod guard;
 mod input;
+mod judgement;
 mod outbox;
 mod phase;
 mod progress;

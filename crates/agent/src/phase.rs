@@ -24,7 +24,7 @@ pub(super) enum Phase {
     Streaming { request: RequestId, activity: Activity },
     /// Its own effects, after which it reviews the document.
     Reviewing(ReviewCause),
-    /// Tools.
+    /// Tools, or the verdicts on their calls.
     Executing,
 }
 
@@ -46,8 +46,6 @@ pub(super) enum ReviewCause {
     PartOfReply,
     /// An aborted reply.
     AbortedReply,
-    /// A part of the calls of a round, which took long. The rest is dealt with next.
-    PartOfRound,
     /// A round of tools.
     Round,
     /// The user's decision about the last pending call.
@@ -69,4 +67,11 @@ pub(super) struct Round {
     pub(super) placed: HashMap<CallId, Status>,
     /// The new calls that had a result at once.
     pub(super) settled: HashSet<CallId>,
+}
+
+impl Round {
+    /// Whether nothing is left to do.
+    pub(super) fn is_done(&self) -> bool {
+        self.new.is_empty() && self.calls.is_empty()
+    }
 }

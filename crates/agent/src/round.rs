@@ -1,6 +1,6 @@
 //! A round: what happens to the tool calls of a reply.
 //!
-//! *Categorise* writes a status block for each call without one. *Execute* reads every block: `approved` runs, `denied`
+//! *Categorise* (`judgement.rs`) writes a status block for each call without one. *Execute* reads every block: `approved` runs, `denied`
 //! and `rejected` become error results (the text in a rejected block is the reason), text that the user typed in any
 //! other block becomes the result, `pending` waits. When the last tool of the round has finished, the document is
 //! reviewed.
@@ -15,7 +15,7 @@ use super::{
     step::Step,
     turn::Turn,
     view::{Verdict, View},
-    work::awaited,
+    work::Grounds,
 };
 use flemma_chat::{AwaitKind, OpenCall, Status};
 use flemma_model::CallId;
@@ -27,6 +27,8 @@ const DENIED: &str = "The user's policy denies this call; it did not run.";
 /// The same for a call that was started before.
 const DENIED_AGAIN: &str =
     "The user's policy denies this call. It had begun before, may have had an effect, and did not go on.";
+const NOT_RUNNING: &str = "this call is no longer running, so it is pending again.";
+const NOT_APPROVED: &str = "you did not set `status=approved` in this session, so the call is pending again.";
 const ABORTED: &str = "The reply was aborted before this call could run.";
 /// Nobody knows here how far it had got: a file may be written in the moment in which the user cancels.
 const CANCELLED: &str = "The user cancelled this call while it was running. What it had done by then, such as a file that it had \
@@ -52,90 +54,39 @@ impl Turn {
         self.go_on_with_round(step);
     }
 
-    /// Does what is left to do of a round; the rest another time, if there are so many calls that it takes long.
+    /// Does what is left to do of a round; the rest another time, while calls are being judged or if there are so many that it takes
+    /// long.
     pub(super) fn go_on_with_round(&mut self, step: &mut Step<'_>) {
-        let (view, mut done) = (step.view, 0);
-        let mut is_late = || {
-            done += 1;
-            done > FEWEST && view.is_late()
-        };
+        self.phase = Phase::Executing;
+        if !self.round.new.is_empty() {
+            return self.judge(step);
+        }
+        let view = step.view;
         let mut round = std::mem::take(&mut self.round);
-        self.categorise(&mut round, &mut is_late, step);
-        if round.new.is_empty()
-            && let (Some(call), false) = (&round.waits, view.settings().autopilot)
-        {
-            self.phase = Phase::Idle;
-            step.push(Effect::Cursor(CursorReason::Pending, Some(call.clone())));
+        if let (Some(call), false) = (round.waits, view.settings().autopilot) {
+            step.push(Effect::Cursor(CursorReason::Pending, Some(call)));
+            if self.work.is_done() {
+                self.phase = Phase::Idle;
+            } else {
+                self.start_queued(step);
+            }
             return;
         }
-        while round.new.is_empty()
-            && let Some(id) = round.calls.pop_front()
-        {
-            if is_late() {
+        for done in 0.. {
+            let Some(id) = round.calls.pop_front() else { break };
+            if done >= FEWEST && view.is_late() {
                 round.calls.push_front(id);
-                break;
+                self.round = Round { waits: None, ..round };
+                step.push(Effect::Pause);
+                step.push(Effect::Review);
+                return;
             }
             let call = if round.settled.contains(&id) { None } else { view.open_call(&id) };
             if let Some(call) = call {
                 self.process(call, round.placed.get(&id).copied(), false, step);
             }
         }
-        if round.calls.is_empty() {
-            return self.start_queued(step);
-        }
-        self.round = round;
-        step.push(Effect::Pause);
-        self.review_after(ReviewCause::PartOfRound, step);
-    }
-
-    /// Gives new calls status blocks, or results.
-    fn categorise(&mut self, round: &mut Round, is_late: &mut dyn FnMut() -> bool, step: &mut Step<'_>) {
-        let (mut place, mut settled) = (Vec::new(), Vec::new());
-        while let Some(id) = round.new.pop_front() {
-            if is_late() {
-                round.new.push_front(id);
-                break;
-            }
-            let Some(call) = step.view.open_call(&id) else { continue };
-            // An id may be reused. A decision about an older call does not apply to this one.
-            self.work.withdraw(&id);
-            if let Some(answer) = step.view.recorded(&call) {
-                step.restored(&call);
-                settled.push((call, answer));
-                continue;
-            }
-            let placement = match (step.view.verdict(&call), step.view.suspends_as(&call)) {
-                (Verdict::Invalid(reason), _) => {
-                    settled.push((call, CallResult::error(reason.to_string())));
-                    continue;
-                }
-                (Verdict::Deny, _) => Placement::Denied,
-                (Verdict::Run | Verdict::Ask, Some(AwaitKind::Elicitation)) => {
-                    Placement::Awaits(AwaitKind::Elicitation)
-                }
-                (Verdict::Run, _) => {
-                    self.work.bind(&call);
-                    Placement::Approved
-                }
-                (Verdict::Ask, _) => Placement::Awaits(AwaitKind::Approval),
-                (Verdict::Unclear(why), kind) => {
-                    step.warn(&call, &format!("{why}. It waits for you."));
-                    Placement::Awaits(awaited(kind))
-                }
-            };
-            if matches!(placement, Placement::Awaits(_)) {
-                round.waits.get_or_insert_with(|| id.clone());
-            }
-            round.placed.insert(id.clone(), placement.status());
-            place.push((id, placement));
-        }
-        if !place.is_empty() {
-            step.push(Effect::Place(place));
-        }
-        for (call, answer) in settled {
-            self.settle(&call, answer, step);
-            round.settled.insert(call.id);
-        }
+        self.start_queued(step);
     }
 
     /// Runs or resolves the call under the cursor.
@@ -208,38 +159,31 @@ impl Turn {
                 step.advise(Level::Warn, warning, "Press Ctrl-] to continue.");
             }
             _ if asked => {
-                let verdict = view.verdict(&call);
-                self.run_if_possible(call, verdict, step);
+                self.work.bind(&call);
+                self.work.unjudged.push_back((call, Grounds::Approval));
             }
             Status::Pending => {}
-            Status::Approved if placed.is_some() || view.is_authorised(&call) => self.run_approved(call, step),
-            // It is not running, or was not approved in this session.
-            Status::Running if view.is_interrupted(&call) && view.verdict(&call) == Verdict::Run => {
+            Status::Approved if placed.is_some() && !self.work.was_changed(&call) => {
                 self.run_if_possible(call, Verdict::Run, step);
             }
-            Status::Running => {
-                self.work.ask_again_because(&call, "this call is no longer running, so it is pending again.", step);
+            Status::Approved if placed.is_some() || view.is_authorised(&call) => {
+                self.work.unjudged.push_back((call, Grounds::Approval));
             }
-            Status::Approved => {
-                let why = "you did not set `status=approved` in this session, so the call is pending again.";
-                self.work.ask_again_because(&call, why, step);
+            Status::Approved | Status::Running => {
+                // It is not running, or was not approved in this session.
+                let why = if status == Status::Running { NOT_RUNNING } else { NOT_APPROVED };
+                let is_meant = status == Status::Running || view.settings().is_unattended;
+                if is_meant && view.is_interrupted(&call) {
+                    let grounds = Grounds::Policy { told: None, otherwise: Some(why) };
+                    self.work.unjudged.push_back((call, grounds));
+                } else {
+                    self.work.ask_again_because(&call, why, step);
+                }
             }
         }
     }
 
-    /// Only what was approved may run: if the input was edited after a policy's decision, the policy decides again.
-    fn run_approved(&mut self, call: OpenCall, step: &mut Step<'_>) {
-        let verdict = step.view.verdict(&call);
-        if self.work.was_changed(&call) && verdict == Verdict::Ask {
-            let why = "its input was changed after the approval, so the call is pending again.";
-            self.work.ask_again_because(&call, why, step);
-        } else {
-            self.run_if_possible(call, verdict, step);
-        }
-    }
-
-    /// Queues an approved call, or hands it to whoever runs it, unless it cannot run or a policy forbids it. `verdict` is the one by
-    /// which it was found to be approved: asked again, the disk may say something else.
+    /// Queues an approved call, or hands it to whoever runs it, unless it cannot run or a policy forbids it.
     pub(super) fn run_if_possible(&mut self, call: OpenCall, verdict: Verdict, step: &mut Step<'_>) {
         if let Some(answer) = step.view.recorded(&call) {
             step.restored(&call);
@@ -271,10 +215,11 @@ impl Turn {
         }
     }
 
-    /// Starts as many calls as the limit allows. If nothing is left to wait for, the round is over.
+    /// Has calls judged, and starts as many as the limit allows. If nothing is left to wait for, the round is over.
     pub(super) fn start_queued(&mut self, step: &mut Step<'_>) {
+        self.judge(step);
         self.work.start_queued(step);
-        if self.work.running.is_empty() {
+        if self.work.is_done() && self.round.is_done() {
             self.review_after(ReviewCause::Round, step);
         } else {
             self.phase = Phase::Executing;
@@ -318,10 +263,9 @@ impl Turn {
             } else {
                 too_late([call], step);
             }
-        } else if let Some(at) = self.work.queue.iter().position(|call| call.id == *id)
-            && let Some(call) = self.work.queue.remove(at)
-        {
+        } else if let Some(call) = self.work.take_waiting(id) {
             self.settle(&call, CallResult::error(CANCELLED_BEFORE), step);
+            self.after_one(step);
         } else {
             step.info(format!("the call {id} is not running"));
         }
@@ -341,6 +285,7 @@ impl Turn {
     /// would make the model call the tool again, with another id, although nobody knows whether the call had an effect.
     pub(super) fn stop_tools(&mut self, step: &mut Step<'_>) {
         let view = step.view;
+        self.judgement = std::mem::take(&mut self.judgement).forgotten();
         let is_unattended = view.settings().is_unattended;
         let stays_approved = |call: &OpenCall| view.is_ending() && view.stays_approved(call);
         for (id, call) in std::mem::take(&mut self.work.running) {
@@ -354,7 +299,7 @@ impl Turn {
                 self.settle(&call, CallResult::error(CANCELLED), step);
             }
         }
-        for call in std::mem::take(&mut self.work.queue) {
+        for call in self.work.take_all_waiting() {
             self.work.withdraw(&call.id);
             if !is_unattended && !stays_approved(&call) {
                 step.push(Effect::Await(call.id, AwaitKind::Approval));
@@ -370,7 +315,7 @@ impl Turn {
 
 impl Placement {
     /// The word in the block.
-    const fn status(self) -> Status {
+    pub(super) const fn status(self) -> Status {
         match self {
             Self::Awaits(_) => Status::Pending,
             Self::Approved => Status::Approved,

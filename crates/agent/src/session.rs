@@ -187,7 +187,17 @@ impl Session {
         self.turn.try_borrow().is_ok_and(|turn| turn.work.was_changed(call))
     }
 
-    /// Whether this call is running or queued.
+    /// Whether it is busy only with judging calls of a file that was opened. What is fed meanwhile comes after that.
+    pub fn is_recovering(&self) -> bool {
+        self.turn.try_borrow().is_ok_and(|turn| turn.judgement.is_recovery)
+    }
+
+    /// Whether the verdicts with this number ([`Input::Judged`]) are still waited for.
+    pub fn is_judging(&self, number: u64) -> bool {
+        self.turn.try_borrow().is_ok_and(|turn| turn.judgement.is_open_for(number))
+    }
+
+    /// Whether this call is running, queued or being judged.
     pub fn is_working_on(&self, call: &CallId) -> bool {
         self.turn.try_borrow().is_ok_and(|turn| turn.work.has(call))
     }
@@ -231,6 +241,8 @@ impl Session {
                     format!("The tool `{name}` could not be started. This is a bug in Flemma, not in the call.");
                 Some(Input::ToolFinished { call: id.clone(), answer: CallResult::error(message) })
             }
+            // What nobody has judged does not run.
+            Effect::Judge(number, _) => Some(Input::Judged { number: *number, verdicts: Vec::new() }),
             _ => None,
         };
         if first_panic.catch(|| self.perform(effect, shell)) {
@@ -294,6 +306,8 @@ impl Session {
                 shell.authorise(&id);
             }
             Effect::Settle(id, answer) => self.settle(&id, answer, shell),
+            Effect::Judge(number, calls) => shell.judge(number, calls),
+            Effect::Resume(inputs) => self.resume(inputs),
             Effect::Run(call) => {
                 shell.announce(LifecycleEvent::ToolExecuting(&call));
                 // A listener may have changed the buffer, so that nothing is waited for any more.
@@ -322,6 +336,12 @@ impl Session {
             Effect::Advise(level, message, advice) => shell.advise(level, &message, advice),
             Effect::Stopped(stop) => shell.stopped(&stop),
         }
+    }
+
+    /// Inputs that have waited come before all others.
+    fn resume(&self, inputs: Vec<Input>) {
+        let mut inbox = self.inbox.borrow_mut();
+        inputs.into_iter().rev().for_each(|input| inbox.push_front(input));
     }
 
     /// Takes a piece of the reply. It is in the document after the next [`Session::flush`].

@@ -1,7 +1,7 @@
 //! What a session needs from its environment, and what it tells it.
 
 use super::{
-    Activity, CallResult, Departure, Input, Level, Outbox, Placement, RequestId, Settings, Stop, Verdict,
+    Activity, CallResult, Departure, Input, Level, Outbox, Placement, RequestId, Settings, Stop,
     rejection::{UNKNOWN_EFFECT, rejection},
 };
 use flemma_chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Text, TextEdit, Transcript};
@@ -143,8 +143,9 @@ pub trait Shell {
     /// Tells other plugins what happened.
     fn announce(&self, moment: LifecycleEvent<'_>);
 
-    /// The verdict of the policies on a call.
-    fn verdict(&self, call: &OpenCall) -> Verdict;
+    /// Judges calls as they are in the document, in this order. The verdicts arrive as [`Input::Judged`] with this number: at once,
+    /// or when it is known what the disk says.
+    fn judge(&self, number: u64, calls: Vec<CallId>);
 
     /// The result of a call that has ended, if the user's journal has it and the document lacks it. Such a call never runs
     /// again.

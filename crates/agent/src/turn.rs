@@ -1,8 +1,8 @@
 //! The state machine of requests.
 //!
 //! [`Turn::step`] dispatches by input. Keys and ends, and what the user has queued, are handled here, requests in `request.rs`,
-//! tool calls in `round.rs`, and what becomes of single calls in `answers.rs`. Two rules hold after every step: the buffer is locked exactly while Flemma may
-//! still write to it, and no request is sent while a call is open.
+//! tool calls in `round.rs`, their verdicts in `judgement.rs`, and what becomes of single calls in `answers.rs`. Two rules hold
+//! after every step: the buffer is locked exactly while Flemma may still write to it, and no request is sent while a call is open.
 //!
 //! A step sees the document as it was before its own effects. If the next decision depends on the document after them
 //! (which calls did the reply make?), the step ends with [`Effect::Review`].
@@ -11,6 +11,7 @@ use super::{
     Activity, CursorReason, Departure, Input, Level, Stop,
     autopilot::Autopilot,
     effect::{Effect, RequestKind},
+    judgement::Judgement,
     phase::{Deferred, Phase, ReviewCause, Round},
     step::Step,
     view::View,
@@ -30,6 +31,8 @@ pub(super) struct Turn {
     pub(super) autopilot: Autopilot,
     /// What is left to do of a round, while there is another step for it.
     pub(super) round: Round,
+    /// What is being judged, and by which effect.
+    pub(super) judgement: Judgement,
     /// What the model is told of the calls of a reply that was cut off because of what it did.
     pub(super) cut_off: Option<String>,
     pub(super) last_request: u64,
@@ -46,6 +49,7 @@ impl Turn {
     pub fn step(&mut self, input: Input, view: &dyn View) -> Vec<Effect> {
         let step = &mut Step::new(view);
         match input {
+            input if self.judgement.holds_back(&input) => self.judgement.held.push(input),
             Input::Advance => self.advance(true, step),
             Input::CarryOn => self.advance(false, step),
             Input::Execute(call) if !view.tools_ready() && !self.is_busy() => self.load(Deferred::Execute(call)),
@@ -59,6 +63,7 @@ impl Turn {
             Input::Failed { request, error, jitter } => self.failed(request, &error, jitter, step),
             Input::BackoffOver { request } => self.backoff_over(request, step),
             Input::Review => self.review(step),
+            Input::Judged { number, verdicts } => self.judged(number, verdicts, step),
             Input::ToolFinished { call, answer } => self.tool_finished(&call, answer, step),
             Input::NotStarted { call, problem } => self.not_started(&call, &problem, step),
             Input::Outdated { call, problem } => self.outdated(&call, &problem, step),
@@ -136,8 +141,8 @@ impl Turn {
     /// Stops waiting for anything, as if the file had just been opened. Approvals stay bound to the calls they were
     /// given for, and request numbers are not reused.
     pub(super) fn forget(&mut self) {
-        let Self { work, last_request, .. } = std::mem::take(self);
-        *self = Self { work: work.forgotten(), last_request, ..Self::default() };
+        let Self { work, last_request, judgement, .. } = std::mem::take(self);
+        *self = Self { work: work.forgotten(), last_request, judgement: judgement.forgotten(), ..Self::default() };
     }
 
     /// Takes the next step. `sends_words` says whether what the user has typed at the end may be sent with results.
@@ -179,7 +184,11 @@ impl Turn {
     }
 
     fn review(&mut self, step: &mut Step<'_>) {
-        let Phase::Reviewing(after) = self.phase else { return };
+        let after = match self.phase {
+            Phase::Reviewing(after) => after,
+            Phase::Executing if !self.round.is_done() => return self.go_on_with_round(step),
+            _ => return,
+        };
         let view = step.view;
         let (calls, settings) = (view.open_calls(), view.settings());
         let goes_on = settings.autopilot && self.autopilot.is_armed;
@@ -190,7 +199,6 @@ impl Turn {
                 }
                 self.end_turn(step);
             }
-            ReviewCause::PartOfRound => self.go_on_with_round(step),
             ReviewCause::Reply | ReviewCause::PartOfReply if !calls.is_empty() => {
                 if goes_on {
                     self.begin_round(step);
@@ -303,6 +311,10 @@ impl Turn {
             }
             // A review comes before any key press, so there is something to stop here only if its own step failed.
             Phase::Reviewing(_) | Phase::Executing => {
+                if self.work.running.is_empty() && self.judgement.is_open() {
+                    step.info("cancelled: nothing was sent or run");
+                }
+                self.round = Round::default();
                 self.stop_tools(step);
                 self.autopilot.is_stopping = !self.work.running.is_empty();
                 if !self.autopilot.is_stopping {

@@ -9,24 +9,60 @@ use super::{Placement, effect::Effect, step::Step};
 use flemma_chat::{AwaitKind, OpenCall, Status};
 use flemma_model::{CallId, ToolInput};
 
+/// Why a call may run.
+#[derive(Debug)]
+pub(super) enum Grounds {
+    /// Somebody has approved it.
+    Approval,
+    /// It was interrupted, and runs only if the policies still say so.
+    Policy {
+        /// What the user is told if it runs.
+        told: Option<&'static str>,
+        /// Why it waits otherwise; `None` if nothing is said of that.
+        otherwise: Option<&'static str>,
+    },
+}
+
 /// The calls at work.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     pub running: BTreeMap<CallId, OpenCall>,
     pub queue: VecDeque<OpenCall>,
+    /// Calls that are judged before they join the queue, and why they may run.
+    pub unjudged: VecDeque<(OpenCall, Grounds)>,
     /// Approved calls. A call runs only while its name and input are still these.
     approvals: BTreeMap<CallId, (String, Arc<ToolInput>)>,
 }
 
 impl Work {
-    /// Whether no call is running or queued.
+    /// Whether no call is running or waits for that.
     pub fn is_done(&self) -> bool {
-        self.running.is_empty() && self.queue.is_empty()
+        self.running.is_empty() && self.waiting().next().is_none()
     }
 
-    /// Whether a call is running or queued.
+    /// Whether a call is running or waits for that.
     pub fn has(&self, id: &CallId) -> bool {
-        self.running.contains_key(id) || self.queue.iter().any(|call| call.id == *id)
+        self.running.contains_key(id) || self.waiting().any(|call| call.id == *id)
+    }
+
+    /// The calls that are queued, and those that are not judged yet.
+    fn waiting(&self) -> impl Iterator<Item = &OpenCall> {
+        self.queue.iter().chain(self.unjudged.iter().map(|(call, _)| call))
+    }
+
+    /// Takes these calls.
+    pub fn take_all_waiting(&mut self) -> Vec<OpenCall> {
+        let unjudged = self.unjudged.drain(..).map(|(call, _)| call);
+        self.queue.drain(..).chain(unjudged).collect()
+    }
+
+    /// Takes one of these calls.
+    pub fn take_waiting(&mut self, id: &CallId) -> Option<OpenCall> {
+        if let Some(at) = self.queue.iter().position(|call| call.id == *id) {
+            return self.queue.remove(at);
+        }
+        let at = self.unjudged.iter().position(|(call, _)| call.id == *id)?;
+        self.unjudged.remove(at).map(|(call, _)| call)
     }
 
     /// Whether a call was approved with another name or input than it has now.

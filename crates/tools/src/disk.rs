@@ -240,6 +240,12 @@ impl fmt::Debug for Disk {
 }
 
 impl Lookup {
+    /// Whether the same disk, or the same shell, answers both.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let is_shell = |lookup: &Self| matches!(lookup.what, What::Grammar(_));
+        if is_shell(self) || is_shell(other) { self == other } else { self.path == other.path }
+    }
+
     /// What the disk itself says. It blocks.
     pub fn answer(&self) -> Answer {
         let path = &self.path;

@@ -12,7 +12,7 @@ use std::{
 
 use tokio::task::AbortHandle;
 
-use crate::{Conversation, Workspace};
+use crate::{Conversation, Workspace, approval::lookups::Known};
 use flemma_agent::{Input, Level};
 use flemma_runtime::{ConversationId, Notice, Queue, Worker};
 
@@ -21,6 +21,9 @@ pub type Job = Box<dyn FnOnce(&Workspace) + Send>;
 
 /// The same for something that waits for a result.
 pub(crate) type JobWith<R> = Box<dyn FnOnce(&Workspace, R) + Send>;
+
+/// What is done about a conversation when it is known what the disk says.
+pub(crate) type WhenKnown = Box<dyn FnOnce(&Workspace, &Conversation, &Known) + Send>;
 
 /// Where results are left for a component. A clone is the same mailbox.
 pub(crate) struct Mailbox<C: 'static> {
@@ -55,6 +58,12 @@ impl<C> Mailbox<C> {
     pub(crate) fn addressed_with<R>(&self, then: impl FnOnce(&C, R) + Send + 'static) -> JobWith<R> {
         let component = self.component;
         Box::new(move |workspace, result| then(component(workspace), result))
+    }
+
+    /// What is done when it is known what the disk says, with the component's address on it.
+    pub(crate) fn addressed_known(&self, then: impl FnOnce(&C, &Conversation, &Known) + Send + 'static) -> WhenKnown {
+        let component = self.component;
+        Box::new(move |workspace, conversation, known| then(component(workspace), conversation, known))
     }
 
     /// A job about a conversation, with the component's address on it.

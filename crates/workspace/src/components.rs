@@ -92,10 +92,7 @@ components! {
     /// The options of each conversation: those of `setup`, under what its frontmatter says and who started it asked for.
     frontmatter: Frontmatter, asks [trust];
     /// What tools and references may read and write, and where they run.
-    permissions: Permissions, asks [trust, frontmatter], owns {
-        /// What the disk is being asked.
-        lookups: Lookups = Lookups::default(),
-    };
+    permissions: Permissions, asks [trust, frontmatter];
     /// Which process each conversation belongs to.
     ownership: Ownership of background, asks [], owns {
         locks: Locks = Locks::new(state_dir.join("locks")),
@@ -119,9 +116,12 @@ components! {
         unsaved_edits: RefCell<HashMap<Digest, Arc<Vec<u8>>>> = RefCell::default(),
     };
     /// What the user's policies say of a call.
-    approval: Approval, asks [frontmatter, permissions, contexts];
+    approval: Approval of background, asks [frontmatter, permissions, contexts], owns {
+        /// What the disk is being asked.
+        lookups: Lookups = Lookups::default(),
+    };
     /// The open calls: what each waits for, and what was decided.
-    calls: OpenCalls of background, asks [frontmatter, permissions, journaling, approval];
+    calls: OpenCalls of background, asks [frontmatter, permissions, journaling];
     /// What calls would write, and what users make of it.
     reviews: Reviews of background, asks [frontmatter, journaling, undo, contexts, approval, calls], owns {
         /// Who wants to look at what calls would write, and waits until that is found out.

@@ -2,11 +2,13 @@
 
 use std::{
     cell::{Cell, RefCell},
+    collections::VecDeque,
     ops::Range,
     rc::Rc,
 };
 
 use crate::{
+    approval::lookups::WantedLookup,
     calls::rest::Known,
     drives::Drive,
     execution::tasks::Tasks,
@@ -40,6 +42,8 @@ pub struct Conversation {
     pub page: Page,
     pub(crate) session: Session,
     pub(crate) tasks: Tasks,
+    /// What happens in order when it is known what the disk says of these calls. The first is being looked up.
+    pub(crate) lookups: RefCell<VecDeque<Option<WantedLookup>>>,
     pub(crate) accounts: Accounts,
     pub(crate) replies: Replies,
     pub(crate) known_calls: KnownCalls,

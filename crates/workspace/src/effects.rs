@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use crate::{
     Conversation, HostEffect, Workspace,
+    approval::lookups::Known,
     calls::{Standing, key::Keyed as _},
     page::Writing,
     shared::Leaving,
@@ -17,7 +18,7 @@ use crate::{
 };
 use flemma_agent::{
     Activity, CallResult, CursorTarget, Departure, Input, Level, LifecycleEvent, Outbox, Placement, RequestId,
-    Settings, Shell, Stop, Verdict,
+    Settings, Shell, Stop,
 };
 use flemma_chat::{
     self as chat, AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Speaker, Text, TextEdit,
@@ -299,8 +300,25 @@ impl Shell for Effects<'_> {
         }
     }
 
-    fn verdict(&self, call: &OpenCall) -> Verdict {
-        self.workspace.approval.verdict(self.conversation, call)
+    fn judge(&self, number: u64, calls: Vec<CallId>) {
+        let calls: Vec<OpenCall> = calls.iter().filter_map(|id| self.conversation.page.open_call(id)).collect();
+        let asked = calls.clone();
+        let then = move |workspace: &Workspace, conversation: &Conversation, known: &Known| {
+            if !conversation.session.is_judging(number) {
+                return;
+            }
+            let judge = |call: OpenCall| {
+                // It is about to run, and does not yet.
+                let standing = conversation.standing_before(&call);
+                let verdict = workspace.approval.verdict_as(conversation, &call, &standing, known);
+                (call, verdict)
+            };
+            let verdicts = calls.into_iter().map(judge).collect();
+            workspace.shared.feed(conversation, [Input::Judged { number, verdicts }]);
+            workspace.resolutions.came_to_rest(conversation);
+        };
+        let workspace = self.workspace;
+        workspace.approval.look_up(&workspace.background, self.conversation, asked, then);
     }
 
     fn recorded(&self, call: &OpenCall) -> Option<CallResult> {

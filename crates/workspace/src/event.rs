@@ -2,7 +2,8 @@
 
 use crate::{
     Conversation,
-    background::JobWith,
+    approval::lookups::Known,
+    background::{JobWith, WhenKnown},
     resolutions::{Resolution, ResolveError},
     trust::Wish,
 };
@@ -38,6 +39,8 @@ pub(crate) enum LoopEvent<'a> {
     Recorded,
     /// Somebody is told how a resolution ended.
     Reply(Reply, Result<(), ResolveError>),
+    /// What a judgement has to know of the disk is there.
+    Known(&'a Conversation, &'a Known, WhenKnown),
     /// Something was resolved.
     Resolved(&'a Conversation),
     /// A call is resolved with this.

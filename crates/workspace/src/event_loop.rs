@@ -51,6 +51,7 @@ impl Workspace {
                 self.go_on_after_commit();
             }
             LoopEvent::Reply(reply, resolved) => reply(self, resolved),
+            LoopEvent::Known(conversation, known, then) => then(self, conversation, known),
             LoopEvent::Resolved(conversation) => self.resolutions.came_to_rest(conversation),
             LoopEvent::Resolve(conversation, call, resolution, role, reply) => {
                 self.resolutions.resolve_call(conversation, call, resolution, role, reply);

@@ -124,11 +124,15 @@ impl Workspace {
         self.ownership.leave_all();
     }
 
-    /// Waits for the results of calls that are changing files.
+    /// Waits for the results of calls that are changing files, and for what the disk says of those that were decided about.
     fn settle_changes(&self) {
         let end = Instant::now() + PATIENCE;
         let is_changing =
-            || self.shared.conversations.all().iter().any(|conversation| conversation.tasks.is_changing_files());
+            || {
+                self.shared.conversations.all().iter().any(|conversation| {
+                    conversation.tasks.is_changing_files() || !conversation.lookups.borrow().is_empty()
+                })
+            };
         while is_changing() && Instant::now() < end {
             std::thread::sleep(LOOK);
             self.drain();

@@ -6,11 +6,11 @@ use std::{
     path::{Path, PathBuf},
     rc::Rc,
     sync::mpsc,
+    time::Duration,
 };
 
 use crate::{
     Conversation,
-    approval::lookups::Patience,
     calls::rest::Known,
     event::LoopEvent,
     generation::Generation,
@@ -26,6 +26,9 @@ use flemma_journal::Role;
 use flemma_model::{CallId, UserError};
 use flemma_runtime::{ConversationId, Outputs, Worker};
 use flemma_tools::LuaRef;
+
+/// How long a function waits for the disk that gives back what it finds.
+const MOMENT: Duration = Duration::from_millis(400);
 
 /// How far the exit of the editor is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +77,6 @@ pub struct Shared {
     pub(crate) conversations: Conversations,
     /// Where the whole of a truncated output is kept for a few days.
     pub(crate) outputs: Outputs,
-    pub(crate) patience: Patience,
     /// Whether the editor is about to exit, so that nothing new starts.
     pub(crate) leaving: Cell<Leaving>,
     /// Whether a caller that resolves a call is to be answered before anything else follows from it.
@@ -125,11 +127,12 @@ impl Shared {
         self.projects.root_of(file, self.config().conversations.folder.as_deref())
     }
 
-    /// Does something that looks at the disk, and waits for it for a moment. `place` is what is named if that is too short.
+    /// Does something that looks at the disk, and waits for it for a moment: the one way to do so, for functions that Lua calls and that
+    /// give back what they find. No decision of ours is made in this way. `place` is what is named if the moment is too short.
     ///
     /// # Errors
     /// When the disk takes longer. The work is then done all the same, and nobody hears of it.
-    pub(crate) fn promptly<R: Send + 'static>(
+    pub(crate) fn wait_for_disk<R: Send + 'static>(
         &self,
         place: &Path,
         work: impl FnOnce() -> R + Send + 'static,
@@ -139,7 +142,7 @@ impl Shared {
             let _ = tell.send(work());
         });
         started.map_err(|_| UserError::new("no thread could be started; try again later"))?;
-        self.patience.wait(|patience| told.recv_timeout(patience).ok()).ok_or_else(|| {
+        told.recv_timeout(MOMENT).map_err(|_| {
             let words = format!("the file system of {} does not answer.", place.display());
             UserError::new(words).with_advice("Try again when it does.")
         })

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::{
     Conversation, Workspace,
-    approval::{chain, lookups::Patience},
+    approval::chain,
     background::Background,
     options::layers::OptionLayers,
     ports::{Host, Scripts},
@@ -47,7 +47,6 @@ impl Workspace {
             projects: ProjectFolders::new(state_dir.join("conversations")),
             conversations: Conversations::default(),
             outputs: Outputs::new(state_dir.join("outputs")),
-            patience: Patience::default(),
             leaving: Cell::default(),
             is_answering: Cell::new(false),
             events: OnceCell::new(),

@@ -2,6 +2,7 @@
 
 mod harness;
 mod host;
+mod judging;
 mod keys;
 mod replies;
 mod scripts;

@@ -2,6 +2,7 @@
 
 use std::{cell::Cell, fs, os::unix::fs::symlink, process::Command, rc::Rc};
 
+use flemma_runtime::Journal;
 use flemma_tools::LuaRef;
 use flemma_workspace::{Resolution, WantedWrite};
 use serde_json::{Value, json};
@@ -126,7 +127,10 @@ fn exchange_after(chat: &Harness, way: &str) {
     }
     let runs = |chat: &Harness| chat.text().contains("status=running");
     let is_waiting = |chat: &Harness| chat.text().contains("kind=client_exec") || !chat.text().contains("`client`");
-    chat.drain_until("the command", |chat| runs(chat) && is_waiting(chat));
+    // The approval is for what the call leads to when it is recorded.
+    let journal = Journal::new(chat.state("journal")).file(&chat.work("notes.chat"));
+    let is_recorded = || fs::read_to_string(&journal).unwrap().matches("\"approved\"").count() >= 2;
+    chat.drain_until("the command", |chat| runs(chat) && is_waiting(chat) && is_recorded());
     exchange(chat, "secret");
     chat.put("go", "");
     chat.host.has_ui.set(true);

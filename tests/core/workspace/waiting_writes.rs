@@ -340,10 +340,11 @@ fn an_approval_from_before_a_kill_is_for_what_was_shown_then() {
     let pending = writers.chat.text() + "\n";
     let journal = Journal::new(writers.chat.state("journal")).file(&writers.chat.work("notes.chat"));
     writers.chat.approve("status=pending");
-    // Nothing is drained: it is recorded, and goes no further.
+    // When the disk has answered, nothing more is drained: it is recorded, and goes no further.
     let is_recorded = || std::fs::read_to_string(&journal).unwrap().contains("\"approved\"");
     while !is_recorded() {
-        std::thread::yield_now();
+        writers.chat.drain_once();
+        std::thread::sleep(std::time::Duration::from_millis(100));
     }
     writers.chat.put("a.txt", "one\ntwo\nmine\n");
     let writers = writers.killed(Some(&pending.replace("status=pending", "status=approved")));

@@ -70,6 +70,14 @@ pub struct Harness {
     pub printed: RefCell<String>,
     /// Everything but edits, in order, one line each.
     log: RefCell<Vec<String>>,
+    /// Whether the disk takes its time, so that verdicts come later.
+    pub is_disk_slow: Cell<bool>,
+    /// Whether calls were started before, and it is not known whether they have ended.
+    pub is_interrupted: Cell<bool>,
+    /// What is to be judged when it answers.
+    asked: RefCell<Vec<(u64, Vec<CallId>)>>,
+    /// The calls as they were judged last.
+    judged: RefCell<Vec<OpenCall>>,
     /// What happens when a line with these words comes into the log; each happens once.
     pranks: RefCell<Vec<(&'static str, Prank)>>,
 }
@@ -96,6 +104,10 @@ impl Harness {
             changing: RefCell::default(),
             printed: RefCell::default(),
             log: RefCell::default(),
+            is_disk_slow: Cell::new(false),
+            is_interrupted: Cell::new(false),
+            asked: RefCell::default(),
+            judged: RefCell::default(),
             pranks: RefCell::default(),
         }
     }
@@ -255,6 +267,33 @@ impl Harness {
     fn ends(&self, id: &str) {
         self.running.borrow_mut().retain(|call| call.0 != id);
         self.changing.borrow_mut().retain(|call| call.0 != id);
+    }
+
+    /// The disk says what it was asked.
+    #[track_caller]
+    pub fn disk_answers(&self) {
+        let asked = std::mem::take(&mut *self.asked.borrow_mut());
+        for (number, calls) in asked {
+            let verdicts = self.verdicts(&calls);
+            self.feed([Input::Judged { number, verdicts }]);
+        }
+    }
+
+    /// How many questions it has not answered.
+    pub fn open_questions(&self) -> usize {
+        self.asked.borrow().len()
+    }
+
+    fn verdicts(&self, calls: &[CallId]) -> Vec<(OpenCall, Verdict)> {
+        let open = calls.iter().filter_map(|id| self.open_calls().into_iter().rfind(|call| call.id == *id));
+        let judge = |call: OpenCall| {
+            self.note(format!("verdict on {}", call.id));
+            let verdict = (*self.policy.borrow())(&call);
+            self.judged.borrow_mut().retain(|other| other.id != call.id);
+            self.judged.borrow_mut().push(call.clone());
+            (call, verdict)
+        };
+        open.map(judge).collect()
     }
 
     #[track_caller]
@@ -439,6 +478,9 @@ impl Shell for Harness {
         let errors = self.with_diagnostics(|found| found.severity == Severity::Error);
         assert!(errors.is_empty(), "nothing runs in a document with an error: {errors:?}");
         assert_eq!((&shown.name, &shown.input), (&call.name, &call.input), "what runs is what stands there");
+        let judged = self.judged.borrow();
+        let judged = judged.iter().find(|judged| judged.id == call.id).expect("a verdict");
+        assert_eq!((&judged.name, &judged.input), (&call.name, &call.input), "what runs was judged");
         let mut running = self.running.borrow_mut();
         assert!(!running.contains(&call.id), "`{}` runs twice at once", call.id);
         running.push(call.id.clone());
@@ -527,9 +569,13 @@ impl Shell for Harness {
         });
     }
 
-    fn verdict(&self, call: &OpenCall) -> Verdict {
-        self.note(format!("verdict on {}", call.id));
-        (*self.policy.borrow())(call)
+    fn judge(&self, number: u64, calls: Vec<CallId>) {
+        if self.is_disk_slow.get() {
+            self.note(format!("question {number}"));
+            return self.asked.borrow_mut().push((number, calls));
+        }
+        let verdicts = self.verdicts(&calls);
+        self.session.feed([Input::Judged { number, verdicts }], self);
     }
 
     fn recorded(&self, _: &OpenCall) -> Option<CallResult> {
@@ -550,7 +596,7 @@ impl Shell for Harness {
     }
 
     fn is_interrupted(&self, _: &OpenCall) -> bool {
-        false
+        self.is_interrupted.get()
     }
 
     fn is_authorised(&self, call: &OpenCall) -> bool {

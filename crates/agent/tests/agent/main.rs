@@ -6,6 +6,7 @@ mod cycle;
 mod decisions;
 mod faults;
 mod harness;
+mod judging;
 mod limits;
 mod loading;
 #[path = "../../../../tests/support/notation.rs"]

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use flemma_agent::{CallResult, Input, RequestId, ResolvedBy, own_words};
+use flemma_agent::{CallResult, Choice, Input, RequestId, ResolvedBy, UndoStep, own_words};
 use flemma_chat::{AwaitKind, Diagnostic, OpenCall, Severity, Status};
 use flemma_model::{CallId, Event, StopReason};
 use flemma_provider::ErrorKind;
@@ -40,6 +40,8 @@ const TYPED: [&str; 5] = ["mine", "  two\n\nlines  ", "@You:\nno marker", "**Too
 enum Step {
     Go,
     Execute(Index),
+    /// The user approves or rejects a call by name.
+    Decide(Index, bool),
     Stop,
     StopTool(Index),
     /// A tool that runs begins to change files.
@@ -69,6 +71,10 @@ enum Step {
     Write,
     ToggleAutopilot,
     Concurrency(usize),
+    /// The disk begins to take its time, or to be quick.
+    Disk(bool),
+    /// The disk says what it was asked.
+    DiskAnswers,
 }
 
 #[derive(Clone, Debug)]
@@ -119,6 +125,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => Just(Step::Go),
         4 => index().prop_map(Step::Execute),
+        4 => (index(), any::<bool>()).prop_map(|(call, approves)| Step::Decide(call, approves)),
         1 => Just(Step::Stop),
         1 => index().prop_map(Step::StopTool),
         2 => index().prop_map(Step::Change),
@@ -140,6 +147,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Write),
         1 => Just(Step::ToggleAutopilot),
         1 => (0usize..4).prop_map(Step::Concurrency),
+        2 => any::<bool>().prop_map(Step::Disk),
+        6 => Just(Step::DiskAnswers),
     ]
 }
 
@@ -166,6 +175,12 @@ impl Storm {
             Step::Execute(index) => {
                 if let Some(call) = self.open(index) {
                     self.harness.execute(&call.0);
+                }
+            }
+            Step::Decide(index, approves) => {
+                if let Some(call) = self.open(index) {
+                    let choice = if approves { Choice::Approve } else { Choice::Reject(None) };
+                    self.harness.feed([Input::Decide(vec![call], choice, UndoStep::Own)]);
                 }
             }
             Step::Stop => self.stop(),
@@ -273,6 +288,8 @@ impl Storm {
             Step::Write => self.write(),
             Step::ToggleAutopilot => harness.set(|settings| settings.autopilot = !settings.autopilot),
             Step::Concurrency(limit) => harness.set(|settings| settings.max_concurrent = limit),
+            Step::Disk(is_slow) => harness.is_disk_slow.set(is_slow),
+            Step::DiskAnswers => harness.disk_answers(),
         }
     }
 
@@ -405,6 +422,10 @@ impl Storm {
     fn calm(&mut self) {
         self.stop();
         self.check();
+        self.harness.is_disk_slow.set(false);
+        let before = self.harness.text();
+        self.harness.disk_answers();
+        assert_eq!(self.harness.text(), before, "what was stopped is not judged any more");
         self.harness.set(|settings| settings.autopilot = true);
         for _ in 0..200 {
             if let Some(call) = self.harness.running().first().cloned() {

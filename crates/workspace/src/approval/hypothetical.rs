@@ -2,7 +2,11 @@
 
 use std::rc::Rc;
 
-use crate::{approval::questions::PathQuestions, components::Approval, options::effective::Effective};
+use crate::{
+    approval::{lookups::Known, questions::PathQuestions},
+    components::Approval,
+    options::effective::Effective,
+};
 use flemma_model::CallId;
 use flemma_tools::{Disk, LuaError, approval::Decision};
 
@@ -67,7 +71,10 @@ impl Approval {
         let definition = self.shared.toolbox.get(&call.tool);
         let place = self.shared.place_of(buffer.unwrap_or_default());
         let questions = self.questions_at(&place, file.as_deref(), (&call.tool, definition.as_ref()), &call.input);
-        let disk = self.permissions.known_disk(&questions);
-        (file, questions, disk)
+        let mut known = Known::default();
+        if !known.covers(&call.id, &questions) {
+            known = self.answered_in_time(vec![(call.id.clone(), questions.clone())]);
+        }
+        (file, questions, known.disk(&call.id))
     }
 }

@@ -1,45 +1,106 @@
-//! Looking up on a worker what a judgement has to know of the disk.
+//! Looking up on workers what a judgement has to know of the disk.
 //!
-//! A verdict has to be there at once, and nobody may wait long for a disk. So the disk is asked on other threads, and waited for
-//! for a moment ([`Patience`]). What it has not said by then is missing in the judgement, which therefore asks the user. Nobody waits a
-//! second time for what it is asked already: a network share that is gone holds up nothing but what is about it.
+//! The main thread waits for no disk. It says what it has to know ([`PathQuestions`]), workers ask the disk, and the judgement is made
+//! when they have come back, by what they bring ([`Known`]) and by nothing else. Each question has a thread of its own. What a disk
+//! does not answer for seconds is missing in the judgement, which therefore asks the user. Nobody waits a second time for what does
+//! not answer already: a network share that is gone holds up nothing but what is about it.
 
 use std::{
-    cell::Cell,
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError, mpsc},
     time::{Duration, Instant},
 };
 
-use tokio::task;
+use tokio::runtime::Handle;
 
-use flemma_tools::{Ask, Lookup, Silent};
+use crate::{approval::questions::PathQuestions, background::WhenKnown};
+use flemma_chat::OpenCall;
+use flemma_model::CallId;
+use flemma_tools::{Ask, Disk, Facts, Lookup, Silent};
 
-/// The longest that a worker waits for one answer, so that there is time left for the others.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// The longest that a worker waits for one answer, from when somebody is about to give it.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest that it waits for all answers about one call. What comes later is missing.
+const MOST: Duration = Duration::from_secs(10);
 
-/// The lookups that the disk has not answered yet, each with when it was asked.
+/// What disks have said about calls, when they were asked for this judgement.
+#[derive(Default)]
+pub(crate) struct Known(BTreeMap<CallId, Facts>);
+
+impl Known {
+    /// The disk, as far as it is known for judging a call.
+    pub(crate) fn disk(&self, call: &CallId) -> Disk {
+        Disk::known(self.0.get(call).cloned().unwrap_or_default())
+    }
+
+    /// Whether all these questions about a call were asked.
+    pub(crate) fn covers(&self, call: &CallId, questions: &PathQuestions) -> bool {
+        let disk = self.disk(call);
+        questions.ask(&disk);
+        !disk.has_unasked()
+    }
+
+    /// The same with what was found out since.
+    pub(crate) fn with(mut self, found: Self) -> Self {
+        self.0.extend(found.0);
+        self
+    }
+}
+
+/// Calls that are to be looked up, and what is done then.
+pub(crate) type WantedLookup = (Vec<OpenCall>, WhenKnown);
+
+/// The lookups that the disk has not answered yet, each with when somebody began to ask.
 #[derive(Clone, Default)]
 pub(crate) struct Lookups(Arc<Mutex<BTreeMap<Lookup, Instant>>>);
 
 impl Lookups {
-    /// How a worker asks that has this much time: each question on a thread of its own.
-    pub(crate) fn ask(&self, patience: Duration) -> Arc<Ask> {
-        let (open, deadline) = (self.clone(), Instant::now() + patience);
+    /// Asks all questions about these calls. It blocks.
+    pub(crate) fn answer(&self, asked: Vec<(CallId, PathQuestions)>) -> Known {
+        let (tell, told) = mpsc::channel();
+        for (call, questions) in asked {
+            let (lookups, tell) = (self.clone(), tell.clone());
+            let work = move || {
+                let disk = lookups.disk();
+                questions.ask(&disk);
+                let _ = tell.send((call, disk.facts()));
+            };
+            match Handle::try_current() {
+                Ok(threads) => drop(threads.spawn_blocking(work)),
+                Err(_) => work(),
+            }
+        }
+        drop(tell);
+        Known(told.into_iter().collect())
+    }
+
+    /// The disk for a worker, which waits for none that does not answer.
+    pub(crate) fn disk(&self) -> Disk {
+        Disk::recording(self.ask())
+    }
+
+    /// How a worker asks. Where there are no threads, nobody answers.
+    fn ask(&self) -> Arc<Ask> {
+        let (lookups, deadline) = (self.clone(), Instant::now() + MOST);
         Arc::new(move |lookup| {
-            let known = open.with(|open| open.get(&lookup).copied());
             let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() || known.is_some_and(|since| since.elapsed() >= PATIENCE) {
+            let since = lookups.with(|open| open.iter().find(|(other, _)| other.is_like(&lookup)).map(|(_, at)| *at));
+            let waited = since.map_or(Duration::ZERO, |since| since.elapsed());
+            let patience = left.min(PATIENCE.saturating_sub(waited));
+            if patience.is_zero() {
                 return None;
             }
-            open.with(|open| *open.entry(lookup.clone()).or_insert_with(Instant::now));
-            let (done, (tell, told)) = (open.clone(), mpsc::channel());
-            task::spawn_blocking(move || {
+            let (open, (tell, told)) = (lookups.clone(), mpsc::channel());
+            let answer = move || {
+                open.with(|open| open.entry(lookup.clone()).or_insert_with(Instant::now).to_owned());
+                let _ = tell.send(None);
                 let answer = lookup.answer();
-                done.with(|open| open.remove(&lookup));
-                let _ = tell.send(answer);
-            });
-            told.recv_timeout(left.min(PATIENCE)).ok()
+                open.with(|open| open.remove(&lookup));
+                let _ = tell.send(Some(answer));
+            };
+            Handle::try_current().ok()?.spawn_blocking(answer);
+            told.recv_timeout(left).ok()?;
+            told.recv_timeout(patience).ok().flatten()
         })
     }
 
@@ -53,34 +114,3 @@ pub(crate) fn unanswered(silent: &Silent) -> String {
     format!("{silent}, so it is not known what your rules say of this call")
 }
 
-/// The longest that the main thread waits. A disk that works answers in a few milliseconds.
-const MOST: Duration = Duration::from_millis(400);
-/// The longest that it waits soon after a disk did not answer. Many questions in a row, such as the calls of one reply, must not add up
-/// to seconds.
-const LEAST: Duration = Duration::from_millis(50);
-/// How long that counts as soon.
-const SOON: Duration = Duration::from_secs(2);
-
-/// Waits for disks, with less patience while one does not answer.
-#[derive(Debug, Default)]
-pub(crate) struct Patience {
-    /// When a disk did not answer.
-    failed: Cell<Option<Instant>>,
-}
-
-impl Patience {
-    /// For how long a disk is waited for now.
-    pub(crate) fn now(&self) -> Duration {
-        if self.failed.get().is_some_and(|at| at.elapsed() < SOON) { LEAST } else { MOST }
-    }
-
-    /// Waits for an answer. `wait` is given the longest that this may take, and says `None` if the answer is not there by then.
-    pub(crate) fn wait<R>(&self, wait: impl FnOnce(Duration) -> Option<R>) -> Option<R> {
-        let patience = self.now();
-        let answer = wait(patience);
-        if answer.is_none() && patience == MOST {
-            self.failed.set(Some(Instant::now()));
-        }
-        answer
-    }
-}

@@ -27,8 +27,8 @@ use flemma_config::{AgentOptions, Config};
 use flemma_model::{CallId, ModelError, UserError};
 use flemma_text::escape_controls;
 use flemma_tools::{
-    Access, AgentBase, Agents, Definition, Disk, Facts, FileClass, Judged, Linked, Owner, PathKind, Permitted,
-    Protected, TurnTools,
+    Access, AgentBase, Agents, Definition, Disk, FileClass, Judged, Linked, Owner, PathKind, Permitted, Protected,
+    TurnTools,
     builtin::{Readable, missing_file},
     paths,
     rules::{DeniedPaths, Names, SHELL_TOOL},
@@ -114,9 +114,8 @@ impl Permissions {
     ///
     /// # Errors
     /// That it is not permitted, or that this is not known.
-    pub(crate) fn check_permitted(&self, questions: &PathQuestions) -> Result<Judged, Verdict> {
-        let disk = self.known_disk(questions);
-        let (permitted, judged) = (questions.check_paths(&disk), questions.judged(&disk));
+    pub(crate) fn check_permitted(&self, questions: &PathQuestions, disk: &Disk) -> Result<Judged, Verdict> {
+        let (permitted, judged) = (questions.check_paths(disk), questions.judged(disk));
         let is_answered = questions.definition.as_ref().is_some_and(|definition| definition.executor.is_answered());
         let problem = match (disk.lacks(), permitted) {
             (None, Ok(())) => return Ok(judged),
@@ -205,7 +204,7 @@ impl Permissions {
             };
             Some(ModelError::new(format!("{} {problem}.", escape_controls(&name))))
         };
-        self.shared.promptly(&resolved, judge).unwrap_or_else(|_| {
+        self.shared.wait_for_disk(&resolved, judge).unwrap_or_else(|_| {
             Some(ModelError::new(format!("The file system of {} does not answer.", escape_controls(&name))))
         })
     }
@@ -256,7 +255,7 @@ impl Permissions {
             let may_read = |name: &PathBuf| denied.allows(&folder, name) && permitted.allows_name(&folder, name);
             asked.iter().map(may_read).collect::<Vec<_>>()
         };
-        (self.shared.promptly(&first, may_read).unwrap_or_else(|_| vec![false; names.len()]), is_all)
+        (self.shared.wait_for_disk(&first, may_read).unwrap_or_else(|_| vec![false; names.len()]), is_all)
     }
 
     /// What a model is told of a path at which there is nothing, with similar names that it may know of. `None` if it may not
@@ -270,21 +269,7 @@ impl Permissions {
             let is_shown = |path: &Path| denied.allows(&folder, path) && permitted.allows_name(&folder, path);
             is_shown(&missing).then(|| missing_file(&missing, &name, is_shown))
         };
-        self.shared.promptly(path, look).ok().flatten()
-    }
-
-    /// What is known of the disk about a call: the answers to all these questions, as far as the disk gives them in time.
-    pub(crate) fn known_disk(&self, questions: &PathQuestions) -> Disk {
-        let disk = Disk::known(Facts::new());
-        questions.ask(&disk);
-        if !disk.has_unasked() {
-            // It is not about paths.
-            return disk;
-        }
-        let recording = Disk::recording(self.lookups.ask(self.shared.patience.now()));
-        let (asked, questions) = (recording.clone(), questions.clone());
-        let _ = self.shared.promptly(Path::new(""), move || questions.ask(&asked));
-        Disk::known(recording.facts())
+        self.shared.wait_for_disk(path, look).ok().flatten()
     }
 
     /// The paths that the user denies reading, in the configuration and in the file.
@@ -320,7 +305,7 @@ impl Permissions {
     /// When the disk does not answer in time.
     pub fn found_file(&self, path: &Path) -> Result<Option<(PathBuf, bool)>, UserError> {
         let looked = path.to_owned();
-        self.shared.promptly(path, move || {
+        self.shared.wait_for_disk(path, move || {
             let real = looked.canonicalize().ok()?;
             let is_file = real.is_file();
             Some((real, is_file))
@@ -333,6 +318,6 @@ impl Permissions {
     /// When the disk does not answer in time.
     pub fn real_paths(&self, paths: Vec<PathBuf>) -> Result<Vec<Option<PathBuf>>, UserError> {
         let place = paths.first().cloned().unwrap_or_default();
-        self.shared.promptly(&place, move || paths.into_iter().map(|path| path.canonicalize().ok()).collect())
+        self.shared.wait_for_disk(&place, move || paths.into_iter().map(|path| path.canonicalize().ok()).collect())
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     Conversation, calls::key::Keyed as _, components::OpenCalls, execution::waiting_writes::names,
     journaling::restored, reviews::native,
 };
-use flemma_agent::{CallResult, Verdict};
+use flemma_agent::CallResult;
 use flemma_chat::{AwaitKind, Awaiting, Diagnostic, OpenCall, Severity, Status, deadline};
 use flemma_config::Wait;
 use flemma_journal::{Actor, CallKey, Ledger, Life};
@@ -106,11 +106,18 @@ pub(crate) fn waits(call: &OpenCall, is_real: impl FnOnce() -> bool) -> Option<A
 impl Conversation {
     /// What the journal says of an open call.
     pub(crate) fn standing(&self, call: &OpenCall) -> Standing {
+        match self.standing_before(call) {
+            Standing::Interrupted if self.session.is_working_on(&call.id) => Standing::New,
+            standing => standing,
+        }
+    }
+
+    /// The same for a call that is to be started, and was not yet.
+    pub(crate) fn standing_before(&self, call: &OpenCall) -> Standing {
         let key = call.key();
-        let records = &self.records;
-        let standing = records.with_ledger(|ledger| Standing::of(ledger, &key, || self.page.answered(&key)));
+        let standing = self.records.with_ledger(|ledger| Standing::of(ledger, &key, || self.page.answered(&key)));
         match standing {
-            Standing::Interrupted if self.is_at_work_on(&call.id) => Standing::New,
+            Standing::Interrupted if self.tasks.is_running(&call.id) => Standing::New,
             standing => standing,
         }
     }
@@ -147,15 +154,13 @@ impl Conversation {
 
 impl OpenCalls {
     /// Whether the status in the block of a call counts: the user or a policy of theirs has written it in this session, or
-    /// the user's journal has the decision, or a run that went before had got so far.
+    /// the user's journal has the decision.
     pub(crate) fn counts(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        conversation.page.is_authorised(call)
-            || matches!(conversation.standing(call), Standing::Approved(_))
-            || self.is_repeated(conversation, call)
+        conversation.page.is_authorised(call) || matches!(conversation.standing(call), Standing::Approved(_))
     }
 
-    /// Whether a driven conversation has a call that a policy approves and that does no harm when it runs twice. A run that was
-    /// stopped or killed between writing the file and recording the start leaves such a call: its block says `approved` or
+    /// Whether a driven conversation has a call that does no harm when it runs twice, and that runs if a policy approves it. A run that
+    /// was stopped or killed between writing the file and recording the start leaves such a call: its block says `approved` or
     /// `running`, and the journal knows nothing of it. Nobody is there to be asked, and without the block it would run.
     pub(crate) fn is_repeated(&self, conversation: &Conversation, call: &OpenCall) -> bool {
         conversation.drive.is_on()
@@ -163,7 +168,6 @@ impl OpenCalls {
             && self.suspends_as(call).is_none()
             && self.shared.toolbox.get(&call.name).is_some_and(|definition| definition.idempotent)
             && !conversation.is_at_work_on(&call.id)
-            && self.approval.verdict(conversation, call) == Verdict::Run
     }
 }
 
@@ -207,7 +211,8 @@ impl OpenCalls {
 
     /// What a call says that waits for somebody; `None` if it waits for nobody.
     pub(crate) fn waits(&self, conversation: &Conversation, call: &OpenCall) -> Option<Awaiting> {
-        waits(call, || conversation.is_at_work_on(&call.id) || self.counts(conversation, call))
+        let is_real = || self.counts(conversation, call) || self.is_repeated(conversation, call);
+        waits(call, || conversation.is_at_work_on(&call.id) || is_real())
     }
 
     /// What the block of a call says that begins to wait now.

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::{
     Conversation,
+    approval::lookups::Known,
     calls::key::Keyed as _,
     components::Execution,
     execution::{
@@ -49,14 +50,14 @@ pub(crate) struct Launch<'a> {
 impl Launch<'_> {
     /// Judges the call again. What a policy has approved, it has to approve now; what the user has approved, the agents have to permit,
     /// and it has to lead where it led then. `None` if the call does not start: it is answered, or waits again.
-    pub(crate) fn check(&mut self, definition: &Arc<Definition>, input: &Value) -> Option<()> {
+    pub(crate) fn check(&mut self, definition: &Arc<Definition>, input: &Value, known: &Known) -> Option<()> {
         let (execution, conversation, call) = (self.execution, self.conversation, self.call);
         let is_by_policy = self.by.role == Role::Policy;
         let judged = if is_by_policy {
-            execution.approval.judge_start(conversation, call)
+            execution.approval.judge_start(conversation, call, known)
         } else {
             let questions = execution.approval.questions_of(conversation, definition, call, input);
-            execution.permissions.check_permitted(&questions)
+            execution.permissions.check_permitted(&questions, &known.disk(&call.id))
         };
         let judged = judged.map_err(|verdict| self.not_approved(definition, verdict)).ok()?;
         if is_by_policy {

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Conversation, HostEffect,
+    approval::lookups::Known,
     calls::key::Keyed as _,
     components::Execution,
     execution::{
@@ -90,23 +91,38 @@ impl Execution {
         let records = self.journaling.records_of(conversation, call, by.role, [Event::Started]);
         let call = call.clone();
         self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, written| {
-            if !conversation.tasks.is_run(&call.id, run) {
-                // It was cancelled in the meantime, and has its result, or stays approved because the editor exits.
-                match written {
-                    Ok(()) if conversation.stays_approved(&call) => this.journaling.put_off(conversation, &call.key()),
-                    Ok(()) => this.journaling.withdraw(conversation, call.key()),
-                    Err(_) => {}
-                }
-                return;
-            }
             match written {
-                Ok(()) => this.begin(conversation, &call, by),
-                Err(problem) => {
+                Ok(()) if this.was_cancelled(conversation, &call, run) => {}
+                Ok(()) => {
+                    let asked = vec![call.clone()];
+                    let then = move |this: &Self, conversation: &Conversation, known: &Known| {
+                        if !this.was_cancelled(conversation, &call, run) {
+                            this.begin(conversation, &call, by, known);
+                        }
+                    };
+                    this.approval.look_up_in_order(&this.background, conversation, asked, then);
+                }
+                Err(problem) if conversation.tasks.is_run(&call.id, run) => {
                     conversation.tasks.remove_tool(&call.id);
                     not_recorded(this, conversation, &call.id, problem);
                 }
+                Err(_) => {}
             }
         });
+    }
+
+    /// Whether a call whose start is recorded was cancelled in the meantime: it has its result, or stays approved because the editor
+    /// exits.
+    fn was_cancelled(&self, conversation: &Conversation, call: &OpenCall, run: u64) -> bool {
+        if conversation.tasks.is_run(&call.id, run) {
+            return false;
+        }
+        if conversation.stays_approved(call) {
+            self.journaling.put_off(conversation, &call.key());
+        } else {
+            self.journaling.withdraw(conversation, call.key());
+        }
+        true
     }
 
     /// Starts the calls that waited for the journal.
@@ -128,8 +144,8 @@ impl Execution {
         }
     }
 
-    /// Starts a call whose start is recorded.
-    fn begin(&self, conversation: &Conversation, call: &OpenCall, by: Actor) {
+    /// Starts a call whose start is recorded, and of which it is known what the disk says.
+    fn begin(&self, conversation: &Conversation, call: &OpenCall, by: Actor, known: &Known) {
         let mut start = Launch { execution: self, conversation, call, by, judged: None };
         let Some(definition) = self.shared.toolbox.get(&call.name) else {
             self.drop_suspended(conversation, &call.id);
@@ -140,7 +156,7 @@ impl Execution {
             Err(problem) => return start.refuse_or_answer(&definition, &problem),
         };
         // The options, the file and links may have changed since the call was decided on.
-        let Some(()) = start.check(&definition, &input) else { return };
+        let Some(()) = start.check(&definition, &input, known) else { return };
         let (mailbox, id) = (self.background.mailbox.clone(), conversation.id);
         let key = call.key();
         if let Some(tool) = self.contexts.stored_write(conversation, &key) {

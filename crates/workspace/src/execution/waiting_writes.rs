@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Conversation, HostEffect,
+    approval::lookups::Known,
     calls::{Standing, key::Keyed as _},
     components::Execution,
     event::LoopEvent,
@@ -27,7 +28,7 @@ use flemma_chat::OpenCall;
 use flemma_journal::{Before, Event, Proposed, ProposedContent, Role, Take};
 use flemma_model::{CallId, Digest, ModelError, UserError};
 use flemma_tools::{
-    Commitment, Context, KeptContent, LuaRef, NativeTool, Outcome, Proposal,
+    Commitment, Context, Judged, KeptContent, LuaRef, NativeTool, Outcome, Proposal,
     builtin::{PageRequest, StoredWrite, answer_page_request},
     take_written,
 };
@@ -87,33 +88,60 @@ impl Execution {
             false => Some(context.resolve(&file.name)),
         };
         let paths: Vec<PathBuf> = files.iter().filter_map(path).collect();
-        let is_approved = self.approval.verdict_as(&conversation, &call, &Standing::Proposed) == Verdict::Run;
-        let judged = is_approved.then(|| self.approval.judge_written(&conversation, &call.id, paths)).flatten();
-        let is_decided = judged.is_some();
-        let context = Context { judged: judged.map(Arc::new).or(context.judged.clone()), ..context };
-        let backups = self.undo.backups.clone();
-        let found_out = context.clone();
-        // A link may lead to an unsaved file under another name. Its run then waits with nobody told beforehand.
-        let is_asked = !is_decided || files.iter().any(|file| may_be_unsaved(&context, file));
-        let work = move || {
-            let found = propose(files, &found_out, is_decided, |bytes| backups.keep_edited(bytes))?;
-            found.proposal.check_distinct()?;
-            Ok(found)
+        let is_asked = self.may_be_asked(&conversation, &call, paths.clone())
+            || files.iter().any(|file| may_be_unsaved(&context, file));
+        let (wanting, asked) = (Wanting { call: call.clone(), run, callback }, vec![call]);
+        let then = move |this: &Self, conversation: &Conversation, known: &Known| {
+            let verdict = this.approval.verdict_as(conversation, &wanting.call, &Standing::Proposed, known);
+            let judge =
+                (verdict == Verdict::Run).then(|| this.approval.judge_written(conversation, &wanting.call.id, paths));
+            this.find_out(conversation, wanting, files, context, move || judge.and_then(|judge| judge()));
         };
-        let wanting = Wanting { call, run, callback };
-        let then = move |this: &Self, conversation: &Conversation, found: Result<FoundWrite, ModelError>| match found {
-            Err(problem) => this.tell_problem(callback, &problem.to_string()),
-            Ok(FoundWrite { proposal, .. }) if changes_nothing(&proposal) => {
+        self.approval.look_up(&self.background, &conversation, asked, then);
+        is_asked
+    }
+
+    /// Whether somebody may have to decide about files that a run wants to write, for a function that gives that back
+    /// ([`Shared::wait_for_disk`](crate::shared::Shared)). What becomes of them is decided later.
+    fn may_be_asked(&self, conversation: &Conversation, call: &OpenCall, paths: Vec<PathBuf>) -> bool {
+        let known = self.approval.known_in_time(conversation, call);
+        let verdict = self.approval.verdict_as(conversation, call, &Standing::Proposed, &known);
+        let judge = self.approval.judge_written(conversation, &call.id, paths);
+        verdict != Verdict::Run || !matches!(self.shared.wait_for_disk(Path::new(""), judge), Ok(Some(_)))
+    }
+
+    /// Finds out what the files would become, and has that written, or decided about. `judge` says what a policy approves.
+    fn find_out(
+        &self,
+        conversation: &Conversation,
+        wanting: Wanting,
+        files: Vec<WantedWrite>,
+        mut context: Context,
+        judge: impl FnOnce() -> Option<Judged> + Send + 'static,
+    ) {
+        let backups = self.undo.backups.clone();
+        let work = move || {
+            let judged = judge().map(Arc::new);
+            let is_decided = judged.is_some();
+            context.judged = judged.or(context.judged);
+            let found = propose(files, &context, is_decided, |bytes| backups.keep_edited(bytes))?;
+            found.proposal.check_distinct()?;
+            Ok((found, context, is_decided))
+        };
+        let then = move |this: &Self,
+                         conversation: &Conversation,
+                         found: Result<(FoundWrite, Context, bool), ModelError>| match found {
+            Err(problem) => this.tell_problem(wanting.callback, &problem.to_string()),
+            Ok((FoundWrite { proposal, .. }, ..)) if changes_nothing(&proposal) => {
                 let files = proposal.files.iter().map(|file| json!({ "path": file.name, "written": false }));
-                this.shared.scripts.answered(callback, Ok(json!({ "files": files.collect::<Vec<Value>>() })));
+                this.shared.scripts.answered(wanting.callback, Ok(json!({ "files": files.collect::<Vec<Value>>() })));
             }
-            Ok(found) if is_decided && !has_concern(&found.proposal) => {
+            Ok((found, context, true)) if !has_concern(&found.proposal) => {
                 this.write_now(conversation, wanting, found, context)
             }
-            Ok(found) => this.await_decision(conversation, wanting, found.proposed),
+            Ok((found, ..)) => this.await_decision(conversation, wanting, found.proposed),
         };
         self.background.run_for(conversation.id, work, then);
-        is_asked
     }
 
     /// Tells a run why nothing is written of what it wants to write.

@@ -146,7 +146,8 @@ impl Recovery {
     /// yet. It takes the way of a key, so what the file brings has to be trusted first.
     pub(crate) fn revive(&self, conversation: &Conversation) {
         let is_first = !conversation.is_revived.replace(true);
-        if !is_first || !self.shared.host.carries_on() || conversation.is_busy() || conversation.drive.is_on() {
+        let is_busy = conversation.is_busy() && !conversation.session.is_recovering();
+        if !is_first || !self.shared.host.carries_on() || is_busy || conversation.drive.is_on() {
             return;
         }
         let Some(input) = self.drives.left_to_do(conversation) else { return };

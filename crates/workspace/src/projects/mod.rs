@@ -40,7 +40,7 @@ impl ProjectConversations {
     /// # Errors
     /// When the disk does not answer in time.
     pub fn project_root(&self, start: &Path, cwd: &Path) -> Result<PathBuf, UserError> {
-        self.shared.promptly(start, self.find_root(start, cwd))
+        self.shared.wait_for_disk(start, self.find_root(start, cwd))
     }
 
     /// Finds the root of a project.
@@ -60,7 +60,7 @@ impl ProjectConversations {
             return Ok(Some(here.clone()));
         }
         let place = self.shared.projects.own_folder(root);
-        self.shared.promptly(&place, move || {
+        self.shared.wait_for_disk(&place, move || {
             here.filter(|file| file.is_file()).or_else(|| conversation_folder::last_used(&note))
         })
     }
@@ -96,7 +96,7 @@ impl ProjectConversations {
         let (date, time) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let title = title.to_owned();
         let place = folder.clone();
-        self.shared.promptly(&place, move || {
+        self.shared.wait_for_disk(&place, move || {
             conversation_folder::prepare(&folder, mode).map_err(|error| {
                 let words = format!("the folder for conversations, {}, cannot be written: {error}.", folder.display());
                 UserError::new(words).with_advice("`conversations.folder` in `setup` chooses another one.")

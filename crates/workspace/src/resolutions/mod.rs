@@ -10,6 +10,7 @@ pub(crate) mod stale;
 pub(crate) mod written;
 
 use std::{
+    mem,
     sync::mpsc::{self, TryRecvError},
     time::Duration,
 };
@@ -19,6 +20,7 @@ use thiserror::Error;
 
 use crate::{
     Conversation,
+    approval::lookups::Known,
     calls::{Standing, key::Keyed as _},
     components::Resolutions,
     event::{LoopEvent, Reply},
@@ -28,7 +30,7 @@ use crate::{
 };
 use flemma_agent::{CallResult, Choice, Input, Level, ResolvedBy, UndoStep};
 use flemma_chat::{AwaitKind, OpenCall};
-use flemma_journal::{Binding, CallKey, Record, Role};
+use flemma_journal::{Binding, CallKey, Event, Record, Role};
 use flemma_model::{CallId, UserError};
 
 /// How long a caller that waits for the acknowledgement waits for the disk.
@@ -88,7 +90,10 @@ impl ResolveError {
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
     pub(crate) call: OpenCall,
-    pub(crate) records: Vec<Record>,
+    pub(crate) role: Role,
+    /// What an approval is for, apart from where its files are.
+    pub(crate) shown: Option<Binding>,
+    pub(crate) events: Vec<Event>,
     pub(crate) input: Input,
     /// What its tool hears if it waits with what it wants to write: why nothing of that is written.
     pub(crate) refusal: Option<String>,
@@ -130,20 +135,51 @@ impl Resolutions {
             return self.shared.tell(LoopEvent::Reply(reply, Ok(())));
         }
         match self.prepare(conversation, call, resolution, role) {
-            Ok(prepared) => {
-                let records = prepared.records.clone();
-                self.journaling.commit(
-                    (self, &self.background),
-                    conversation,
-                    records,
-                    move |this, conversation, written| {
-                        let resolved = this.apply(conversation, vec![prepared], None, written);
-                        this.shared.tell(LoopEvent::Reply(reply, resolved));
-                    },
-                );
-            }
+            Ok(prepared) => self.record(conversation, vec![prepared], |this, conversation, prepared, written| {
+                let resolved = written.and_then(|written| this.apply(conversation, prepared, None, written));
+                this.shared.tell(LoopEvent::Reply(reply, resolved));
+            }),
             Err(error) => self.shared.tell(LoopEvent::Reply(reply, Err(error))),
         }
+    }
+
+    /// Records what was prepared, when it is known what the disk says of the calls that it approves. `then` gets those that are
+    /// recorded, and whether that succeeded; or why none of them is.
+    fn record(
+        &self,
+        conversation: &Conversation,
+        mut prepared: Vec<Prepared>,
+        then: impl FnOnce(&Self, &Conversation, Vec<Prepared>, Result<Result<(), UserError>, ResolveError>) + Send + 'static,
+    ) {
+        let approved = prepared.iter().filter(|prepared| prepared.is_approval());
+        let approved = approved.map(|prepared| prepared.call.clone()).collect();
+        let recorded = move |this: &Self, conversation: &Conversation, known: &Known| {
+            let mut refused = Ok(());
+            let is_refused = |prepared: &mut Prepared| {
+                let bound = if prepared.is_approval() { this.bind(conversation, prepared, known) } else { Ok(()) };
+                let is_refused = bound.is_err();
+                refused = mem::replace(&mut refused, Ok(())).and(bound);
+                is_refused
+            };
+            let mut dropped: Vec<Prepared> = prepared.extract_if(.., is_refused).collect();
+            this.drop_overruled(conversation, &mut dropped, false);
+            if let Err(problem) = refused {
+                if prepared.is_empty() {
+                    return then(this, conversation, prepared, Err(problem));
+                }
+                this.shared.host.notify(Level::Info, &problem.to_string());
+            }
+            let records = prepared.iter().flat_map(|prepared| this.records_of(conversation, prepared)).collect();
+            let committed = move |this: &Self, conversation: &Conversation, written| {
+                then(this, conversation, prepared, Ok(written));
+            };
+            this.journaling.commit((this, &this.background), conversation, records, committed);
+        };
+        self.approval.look_up_in_order(&self.background, conversation, approved, recorded);
+    }
+
+    fn records_of(&self, conversation: &Conversation, prepared: &Prepared) -> Vec<Record> {
+        self.journaling.records_of(conversation, &prepared.call, prepared.role, prepared.events.clone())
     }
 
     /// The same, for a caller that waits for the acknowledgement, and so for the disk.
@@ -158,8 +194,15 @@ impl Resolutions {
         role: Role,
     ) -> Result<(), ResolveError> {
         let conversation = self.shared.conversation(buffer).ok_or_else(|| missing(call))?;
-        let prepared = self.prepare(&conversation, call, resolution, role)?;
-        let (records, (tell, told)) = (prepared.records.clone(), mpsc::channel());
+        let mut prepared = self.prepare(&conversation, call, resolution, role)?;
+        if prepared.is_approval() {
+            let known = self.approval.known_in_time(&conversation, &prepared.call);
+            if let Err(problem) = self.bind(&conversation, &mut prepared, &known) {
+                self.drop_overruled(&conversation, &mut vec![prepared], false);
+                return Err(problem);
+            }
+        }
+        let (records, (tell, told)) = (self.records_of(&conversation, &prepared), mpsc::channel());
         self.journaling.commit((self, &self.background), &conversation, records, move |this, conversation, written| {
             let _ = tell.send(this.apply(conversation, vec![prepared], None, written));
         });
@@ -230,9 +273,12 @@ impl Resolutions {
         if prepared.is_empty() {
             return;
         }
-        let records = prepared.iter().flat_map(|prepared| prepared.records.clone()).collect();
         let choice = choice.clone();
-        self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, written| {
+        self.record(conversation, prepared, move |this, conversation, prepared, written| {
+            let written = match written {
+                Ok(written) => written,
+                Err(problem) => return this.shared.host.notify(Level::Info, &problem.to_string()),
+            };
             // What waits for approval is decided together; the others are answered one by one.
             let is_decision = |prepared: &Prepared| matches!(prepared.input, Input::Decide(..));
             let (decided, others): (Vec<_>, Vec<_>) = prepared.into_iter().partition(is_decision);

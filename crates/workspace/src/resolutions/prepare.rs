@@ -2,6 +2,7 @@
 
 use crate::{
     Conversation, HostEffect,
+    approval::lookups::Known,
     calls::{Standing, is_handed_on, key::Keyed as _},
     components::Resolutions,
     event::LoopEvent,
@@ -43,11 +44,13 @@ struct Outcome {
     input: Input,
     /// What the tool hears if it waits with what it wants to write.
     refusal: Option<String>,
+    /// What the user was shown, if this approves it.
+    shown: Option<Binding>,
 }
 
 impl Outcome {
     fn new(events: impl IntoIterator<Item = Event>, input: Input) -> Self {
-        Self { events: events.into_iter().collect(), input, refusal: None }
+        Self { events: events.into_iter().collect(), input, refusal: None, shown: None }
     }
 }
 
@@ -88,15 +91,14 @@ impl Resolutions {
         attempt.check_standing(&resolution, is_again)?;
         self.check_deadline(&attempt, &resolution)?;
         let is_end = matches!(resolution, Resolution::Reject(_) | Resolution::Impossible(_) | Resolution::Expire);
-        let Outcome { events, input, refusal } = self.outcome(&attempt, resolution)?;
+        let Outcome { events, input, refusal, shown } = self.outcome(&attempt, resolution)?;
         let input = if is_end { self.ending_input(conversation, id, &events, input) } else { input };
         self.check_fault(conversation, &input)?;
         let claim = if is_approval(&input) { Claim::Approval } else { Claim::Exclusive };
         conversation.records.claim(id, claim);
-        let records = self.journaling.records_of(conversation, &call, role, events);
         let cancellations = conversation.records.cancelled.get();
         let is_awaited = matches!(role, Role::Script | Role::CommandLine);
-        Ok(Prepared { call, records, input, refusal, cancellations, is_awaited })
+        Ok(Prepared { call, role, shown, events, input, refusal, cancellations, is_awaited })
     }
 
     /// Nothing but the clock resolves a call after its deadline.
@@ -167,28 +169,41 @@ impl Resolutions {
             // Nobody here knows its tool.
             return stale(Stale::Unknown(call.name.clone()));
         }
-        // A policy may deny it.
-        if self.shared.host.carries_on()
-            && let Verdict::Unclear(why) = self.approval.verdict(conversation, call)
-        {
-            return Err(ResolveError::Invalid(format!("{}: {why}. Try again when it does", call.label())));
-        }
         let made = conversation.records.made(key);
         if resolution == Resolution::Approve
             && let Some(problem) = conversation.made_of_another(call, key)
         {
             return Err(ResolveError::Invalid(problem));
         }
-        let bound = match resolution {
+        let shown = match resolution {
             Resolution::ApproveAs(binding) => Some(binding),
             _ if role == Role::User => attempt.shown().or(made),
             // Whoever else approves has seen nothing. What the user has left out stays out.
             _ => made,
         };
-        let bound = self.approval.bound(conversation, call, bound).into_iter();
-        let events = bound.chain([Event::Decided(Decision::Approved)]);
         let input = Input::Decide(vec![call.id.clone()], Choice::Approve, UndoStep::Own);
-        Ok(Outcome::new(events, input))
+        Ok(Outcome { shown, ..Outcome::new([Event::Decided(Decision::Approved)], input) })
+    }
+
+    /// Adds to an approval what it is for, now that it is known what the disk says.
+    ///
+    /// # Errors
+    /// When the disk does not answer: a policy may deny the call.
+    pub(crate) fn bind(
+        &self,
+        conversation: &Conversation,
+        prepared: &mut Prepared,
+        known: &Known,
+    ) -> Result<(), ResolveError> {
+        let call = &prepared.call;
+        if self.shared.host.carries_on()
+            && let Verdict::Unclear(why) = self.approval.verdict(conversation, call, known)
+        {
+            return Err(ResolveError::Invalid(format!("{}: {why}. Try again when it does", call.label())));
+        }
+        let bound = self.approval.bound(conversation, call, prepared.shown.take(), known);
+        prepared.events.splice(..0, bound);
+        Ok(())
     }
 
     /// What the model is told of a call that nobody resolved in time.

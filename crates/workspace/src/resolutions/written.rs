@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::{
     Conversation, HostEffect,
+    approval::lookups::Known,
     calls::{Standing, key::Keyed as _},
     components::Resolutions,
     event::LoopEvent,
@@ -14,7 +15,7 @@ use crate::{
 };
 use flemma_agent::{CallResult, Input, Level, ResolvedBy, own_words, rejection};
 use flemma_chat::{AwaitKind, OpenCall, Status};
-use flemma_journal::{CallKey, Decision, Event, Record, Role};
+use flemma_journal::{Binding, CallKey, Decision, Event, Role};
 use flemma_model::{CallId, ToolInput};
 use flemma_tools::{Executor, form::Form};
 
@@ -22,9 +23,24 @@ use flemma_tools::{Executor, form::Form};
 struct TypedDecisions<'a> {
     resolutions: &'a Resolutions,
     conversation: &'a Conversation,
-    records: Vec<Record>,
+    decisions: Vec<Decided>,
     /// Answers, which take effect before anything else.
     answers: Vec<Input>,
+}
+
+/// A decision that was written into the document.
+struct Decided {
+    call: OpenCall,
+    role: Role,
+    events: Vec<Event>,
+    /// What an approval is for, apart from where its files are.
+    shown: Option<Binding>,
+}
+
+impl Decided {
+    fn is_approval(&self) -> bool {
+        self.events.contains(&Event::Decided(Decision::Approved))
+    }
 }
 
 /// Decisions and answers that the user has typed into blocks.
@@ -45,18 +61,41 @@ impl Resolutions {
         if wanted.any(|id| only.as_ref().is_none_or(|only| *only == id) && records.is_claimed(&id)) {
             return self.shared.host.notify(Level::Info, BEING_RECORDED);
         }
-        let Some((records, answers)) = self.written(conversation, only.as_ref()) else { return };
-        if records.is_empty() {
+        let Some((decisions, answers)) = self.written(conversation, only.as_ref()) else { return };
+        if decisions.is_empty() {
             return self.shared.feed(conversation, [input]);
         }
-        let is_approval = |record: &&Record| record.event == Event::Decided(Decision::Approved);
-        let approved: Vec<CallKey> = records.iter().filter(is_approval).map(|record| record.key.clone()).collect();
         // Nobody else may resolve them meanwhile.
-        let calls: Vec<CallId> = records.iter().map(|record| record.key.id.clone()).collect();
-        for call in &calls {
-            conversation.records.claim(call, Claim::Exclusive);
+        for decided in &decisions {
+            conversation.records.claim(&decided.call.id, Claim::Exclusive);
         }
+        let approved = decisions.iter().filter(|decided| decided.is_approval());
+        let approved = approved.map(|decided| decided.call.clone()).collect();
         let cancellations = conversation.records.cancelled.get();
+        let then = move |this: &Self, conversation: &Conversation, known: &Known| {
+            this.carry_out(conversation, (input, only, cancellations), (decisions, answers), known);
+        };
+        self.approval.look_up_in_order(&self.background, conversation, approved, then);
+    }
+
+    /// Records what is written, and continues the conversation.
+    fn carry_out(
+        &self,
+        conversation: &Conversation,
+        (input, only, cancellations): (Input, Option<CallId>, u64),
+        (decisions, answers): (Vec<Decided>, Vec<Input>),
+        known: &Known,
+    ) {
+        let approved = decisions.iter().filter(|decided| decided.is_approval());
+        let approved: Vec<CallKey> = approved.map(|decided| decided.call.key()).collect();
+        let calls: Vec<CallId> = decisions.iter().map(|decided| decided.call.id.clone()).collect();
+        let record = |decided: Decided| {
+            let is_approval = decided.is_approval();
+            let Decided { call, role, events, shown } = decided;
+            let bound = is_approval.then(|| self.approval.bound(conversation, &call, shown, known)).flatten();
+            self.journaling.records_of(conversation, &call, role, bound.into_iter().chain(events))
+        };
+        let records = decisions.into_iter().flat_map(record).collect();
         self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, flushed| {
             for call in &calls {
                 conversation.records.release(call);
@@ -95,9 +134,10 @@ impl Resolutions {
 
     /// What is written about the open calls, or about one of them, which a key approves. `None` after a message: it cannot
     /// be carried out.
-    fn written(&self, conversation: &Conversation, only: Option<&CallId>) -> Option<(Vec<Record>, Vec<Input>)> {
+    fn written(&self, conversation: &Conversation, only: Option<&CallId>) -> Option<(Vec<Decided>, Vec<Input>)> {
         self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer });
-        let mut written = TypedDecisions { resolutions: self, conversation, records: Vec::new(), answers: Vec::new() };
+        let mut written =
+            TypedDecisions { resolutions: self, conversation, decisions: Vec::new(), answers: Vec::new() };
         let now = self.shared.host.now();
         let mut late = 0;
         for call in conversation.page.open_calls() {
@@ -117,7 +157,7 @@ impl Resolutions {
                 written.at_rest(&call, only.is_some())?;
             }
         }
-        (late == 0).then_some((written.records, written.answers))
+        (late == 0).then_some((written.decisions, written.answers))
     }
 
     /// The result that text in the block of any other call makes; `None` after a message: it does not match the
@@ -218,17 +258,16 @@ impl TypedDecisions<'_> {
             return None;
         }
         let shown = conversation.proposals.shown(&key).or_else(|| conversation.records.made(&key));
-        let bound = resolutions.approval.bound(conversation, call, shown).into_iter();
-        let events = bound.chain([Event::Decided(Decision::Approved)]);
         // Whoever wrote the status, it is a key of the user that counts.
-        let records = resolutions.journaling.records_of(conversation, call, Role::User, events);
-        self.records.extend(records);
+        let (call, events) = (call.clone(), vec![Event::Decided(Decision::Approved)]);
+        self.decisions.push(Decided { call, role: Role::User, events, shown });
         Some(())
     }
 
     fn add(&mut self, call: &OpenCall, events: impl IntoIterator<Item = Event>) {
         let role = role_of(self.conversation, call);
-        self.records.extend(self.resolutions.journaling.records_of(self.conversation, call, role, events));
+        let (call, events) = (call.clone(), events.into_iter().collect());
+        self.decisions.push(Decided { call, role, events, shown: None });
     }
 
     /// In the block of a call that the editor's user interface runs, `status=rejected` stops it, and text is its result. `None`

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use crate::{
     Conversation, HostEffect, Resolution,
+    approval::lookups::Known,
     calls::key::Keyed as _,
     components::Reviews,
     reviews::{
@@ -76,39 +77,64 @@ impl Reviews {
     pub(crate) fn look_for_proposals(&self, conversation: &Conversation) {
         if self.shared.host.carries_on() && conversation.is_known() {
             let calls = self.calls_to_survey(conversation);
-            if self.has_other_calls(conversation, &calls) {
+            if Self::has_other_calls(conversation, &calls) {
                 self.survey(conversation, calls);
+            } else {
+                self.look_at_skipped(conversation, calls);
             }
         }
     }
 
+    /// Finds out what calls would write if a tool may be asked now that could not be.
+    fn look_at_skipped(&self, conversation: &Conversation, mut calls: Vec<(CallKey, OpenCall)>) {
+        calls.retain(|(key, _)| conversation.proposals.skipped.borrow().contains(key));
+        if calls.is_empty() {
+            return;
+        }
+        let calls: Vec<OpenCall> = calls.into_iter().map(|(_, call)| call).collect();
+        let asked = calls.clone();
+        let then = move |this: &Self, conversation: &Conversation, known: &Known| {
+            if calls.iter().any(|call| this.may_ask(conversation, call, known)) {
+                this.survey_again(conversation);
+            }
+        };
+        self.approval.look_up(&self.background, conversation, asked, then);
+    }
+
     /// Whether other calls can be looked at than those that were.
-    fn has_other_calls(&self, conversation: &Conversation, calls: &[(CallKey, OpenCall)]) -> bool {
-        let skipped = conversation.proposals.skipped.borrow().clone();
-        let may_now = |(key, call): &(CallKey, OpenCall)| skipped.contains(key) && self.may_ask(conversation, call);
+    fn has_other_calls(conversation: &Conversation, calls: &[(CallKey, OpenCall)]) -> bool {
         let keys: Vec<CallKey> = calls.iter().map(|(key, _)| key.clone()).collect();
-        !conversation.proposals.is_about(&keys) || calls.iter().any(may_now)
+        !conversation.proposals.is_about(&keys)
     }
 
     /// Whether a tool may be asked what a call would write.
-    pub(crate) fn may_ask(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+    pub(crate) fn may_ask(&self, conversation: &Conversation, call: &OpenCall, known: &Known) -> bool {
         let is_trusted = !self.frontmatter.of(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust);
-        is_trusted && matches!(self.approval.verdict(conversation, call), Verdict::Ask | Verdict::Run)
+        is_trusted && matches!(self.approval.verdict(conversation, call, known), Verdict::Ask | Verdict::Run)
     }
 
     /// Finds out what these calls would write, unless that is under way.
     pub(crate) fn survey(&self, conversation: &Conversation, calls: Vec<(CallKey, OpenCall)>) {
         let proposals = &conversation.proposals;
         let Some(number) = proposals.begin() else { return };
-        let keys = calls.iter().map(|(key, _)| key.clone()).collect();
+        proposals.surveyed.replace(calls.iter().map(|(key, _)| key.clone()).collect());
+        let asked = calls.iter().map(|(_, call)| call.clone()).collect();
+        let then = move |this: &Self, conversation: &Conversation, known: &Known| {
+            this.survey_known(conversation, number, calls, known);
+        };
+        self.approval.look_up(&self.background, conversation, asked, then);
+    }
+
+    /// The same, when it is known what the disk says of the calls.
+    fn survey_known(&self, conversation: &Conversation, number: u64, calls: Vec<(CallKey, OpenCall)>, known: &Known) {
         let (mut candidates, mut skipped) = (Vec::new(), Vec::new());
         for (key, call) in calls {
-            match self.candidate(conversation, &key, &call) {
+            match self.candidate(conversation, &key, &call, known) {
                 Some(candidate) => candidates.push(Arc::new(candidate)),
                 None => skipped.push(key),
             }
         }
-        proposals.surveyed.replace(keys);
+        let proposals = &conversation.proposals;
         proposals.skipped.replace(skipped);
         let (mailbox, id) = (self.background.mailbox.clone(), conversation.id);
         let started = self.background.worker.spawn_blocking(move || {
@@ -133,10 +159,16 @@ impl Reviews {
         self.survey(conversation, calls);
     }
 
-    fn candidate(&self, conversation: &Conversation, key: &CallKey, call: &OpenCall) -> Option<Candidate> {
+    fn candidate(
+        &self,
+        conversation: &Conversation,
+        key: &CallKey,
+        call: &OpenCall,
+        known: &Known,
+    ) -> Option<Candidate> {
         let proposals = &conversation.proposals;
         let is_at_work = conversation.session.is_working_on(&call.id);
-        if !is_at_work && !self.may_ask(conversation, call) {
+        if !is_at_work && !self.may_ask(conversation, call, known) {
             return None;
         }
         let definition = self.shared.toolbox.get(&call.name)?;
@@ -236,18 +268,24 @@ impl Reviews {
         }
         // The buffers are saved for which these have waited. They run if a policy of the user's still lets them.
         for key in conversation.proposals.take_saved(|| self.shared.host.unsaved_files()) {
-            let call = conversation.page.open_call(&key.id).filter(|call| call.key() == key);
-            if call.is_some_and(|call| self.approval.verdict(conversation, &call) == Verdict::Run) {
-                self.shared.resolve(conversation, &key.id, Resolution::Approve, Role::Policy);
+            if let Some(call) = conversation.page.open_call(&key.id).filter(|call| call.key() == key) {
+                let asked = vec![call.clone()];
+                let then = move |this: &Self, conversation: &Conversation, known: &Known| {
+                    if conversation.is_open(&key) && this.approval.verdict(conversation, &call, known) == Verdict::Run {
+                        this.shared.resolve(conversation, &key.id, Resolution::Approve, Role::Policy);
+                    }
+                };
+                self.approval.look_up(&self.background, conversation, asked, then);
             }
         }
         let calls = self.calls_to_survey(conversation);
         let at_rest = calls.iter().filter(|(_, call)| !conversation.session.is_working_on(&call.id));
         let keys: Vec<CallKey> = at_rest.map(|(key, _)| key.clone()).collect();
         let proposals = &conversation.proposals;
-        if self.has_other_calls(conversation, &calls) {
+        if Self::has_other_calls(conversation, &calls) {
             return self.survey(conversation, calls);
         }
+        self.look_at_skipped(conversation, calls.clone());
         match proposals.all_of(&keys) {
             Some(ready) if ready.is_empty() => {}
             Some(ready) if proposals.survey.get().is_none() => {

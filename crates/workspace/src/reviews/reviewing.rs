@@ -4,6 +4,7 @@ use std::{collections::HashMap, io, rc::Rc, sync::Arc, time::Duration};
 
 use crate::{
     Conversation, Resolution, ResolveError,
+    approval::lookups::Known,
     components::Reviews,
     event::LoopEvent,
     reviews::{
@@ -51,7 +52,7 @@ impl Reviews {
         }
         let calls = self.calls_to_survey(&conversation);
         let found = calls.iter().rfind(|(key, _)| key.id == *call && !conversation.session.is_working_on(call));
-        let Some((key, is_possible)) = found.map(|(key, call)| (key.clone(), self.may_ask(&conversation, call))) else {
+        let Some((key, call)) = found.cloned() else {
             let waiting = conversation.page.open_call(call).filter(|_| !conversation.session.is_working_on(call));
             let problem = waiting.map_or_else(
                 || format!("there is no call `{call}` that waits and would change a file"),
@@ -74,15 +75,18 @@ impl Reviews {
             this.background.run(compared, move |this: &Self, reviewed| then(this, Ok(reviewed)));
         };
         self.reviewers.borrow_mut().push((conversation.id, key.clone(), Box::new(reviewer)));
-        if is_possible {
-            self.survey(&conversation, calls);
-        } else {
+        let asked = vec![call.clone()];
+        let then = move |this: &Self, conversation: &Conversation, known: &Known| {
+            if this.may_ask(conversation, &call, known) {
+                return this.survey_again(conversation);
+            }
             let problem = "the change of this call is not known yet: the conversation is not trusted, or a policy \
                            denies the call";
-            for reviewer in self.take_reviewers(&conversation, |other| *other == key) {
-                reviewer(self, Err(UserError::new(problem)));
+            for reviewer in this.take_reviewers(conversation, |other| *other == key) {
+                reviewer(this, Err(UserError::new(problem)));
             }
-        }
+        };
+        self.approval.look_up(&self.background, &conversation, asked, then);
     }
 
     /// The user approves what they were shown as this revision, and takes this of each file. `then` hears of the end once it is on

@@ -2,10 +2,11 @@
 
 use crate::{
     Conversation, HostEffect,
-    calls::Standing,
+    approval::{FindEntries, lookups::Known},
+    calls::{Standing, key::Keyed as _},
     components::Gatekeeper,
     ports::Question,
-    trust::{Admission, FileSearch, Wish},
+    trust::{Admission, FileSearch, FrontmatterCode, Wish},
 };
 use flemma_agent::{Choice, Input, Level, UndoStep, Verdict};
 use flemma_chat::{self as chat, AwaitKind, LineRange, OpenCall, Severity, Uncaptured};
@@ -185,53 +186,121 @@ impl Gatekeeper {
             // Says what is wrong with the file.
             return decide(UndoStep::Own);
         }
-        match self.write_approvals(conversation, &calls) {
-            Ok(entries) if entries.is_empty() => decide(UndoStep::Own),
-            Ok(entries) => {
-                self.shared
-                    .host
-                    .notify(Level::Info, &format!("runs without asking from now on: {}", entries.join(", ")));
-                // One undo takes back the rule and the approval.
-                decide(UndoStep::Joined);
+        let mut chosen: Vec<OpenCall> = conversation.page.with_document(|document, text| document.calls().open(text));
+        chosen.retain(|call| calls.contains(&call.id));
+        let asked = chosen.clone();
+        let cancellations = conversation.records.cancelled.get();
+        let then = move |this: &Self, conversation: &Conversation, known: &Known| {
+            if is_still_meant(conversation, cancellations) {
+                chosen.retain(|call| conversation.is_open(&call.key()));
+                this.write_approvals(conversation, (calls, chosen), known);
             }
-            Err(problem) => self.shared.host.notify(Level::Warn, &format!("not approved: {problem}")),
-        }
+        };
+        self.approval.look_up(&self.background, conversation, asked, then);
     }
 
-    /// Writes what approves these calls into the frontmatter, and gives it.
-    fn write_approvals(&self, conversation: &Conversation, calls: &[CallId]) -> Result<Vec<String>, UserError> {
-        let page = &conversation.page;
-        let mut chosen = page.open_calls();
-        chosen.retain(|call| calls.contains(&call.id) && self.approval.verdict(conversation, call) == Verdict::Ask);
-        let mut entries: Vec<String> = Vec::new();
-        for call in &chosen {
-            let missing = self.approval.entries_for(conversation, call)?;
-            entries.extend(missing.into_iter().filter(|entry| !entries.contains(entry)).collect::<Vec<_>>());
+    /// Writes what approves these calls into the frontmatter, if that approves them.
+    fn write_approvals(
+        &self,
+        conversation: &Conversation,
+        (calls, mut chosen): (Vec<CallId>, Vec<OpenCall>),
+        known: &Known,
+    ) {
+        chosen.retain(|call| self.approval.verdict(conversation, call, known) == Verdict::Ask);
+        let found = chosen.iter().map(|call| self.approval.entries_for(conversation, call, known));
+        let found: Vec<FindEntries> = match found.collect() {
+            Ok(found) => found,
+            Err(problem) => return self.not_approved(&problem),
+        };
+        if found.is_empty() {
+            return self.resolutions.decide(conversation, calls, &Choice::Approve, UndoStep::Own);
         }
-        if entries.is_empty() {
-            return Ok(entries);
-        }
-        let before = page.frontmatter();
-        let edits = page.with_document(|document, text| chat::approve_always(document, text, &entries))?;
+        let cancellations = conversation.records.cancelled.get();
+        let find = move || {
+            let mut entries: Vec<String> = Vec::new();
+            for find in found {
+                let missing: Vec<String> = find()?.into_iter().filter(|entry| !entries.contains(entry)).collect();
+                entries.extend(missing);
+            }
+            Ok(entries)
+        };
+        let then =
+            move |this: &Self, conversation: &Conversation, entries: Result<Vec<String>, UserError>| match entries {
+                _ if !is_still_meant(conversation, cancellations) => {}
+                Ok(entries) => this.write_entries(conversation, (calls, chosen), entries),
+                Err(problem) => this.not_approved(&problem),
+            };
+        self.background.run_for(conversation.id, find, then);
+    }
+
+    /// The same, now that it is known what approves them. The calls have to be approved by it.
+    fn write_entries(
+        &self,
+        conversation: &Conversation,
+        (calls, chosen): (Vec<CallId>, Vec<OpenCall>),
+        entries: Vec<String>,
+    ) {
+        let (page, before) = (&conversation.page, conversation.page.frontmatter());
+        let edits = page.with_document(|document, text| chat::approve_always(document, text, &entries));
+        let edits = match edits {
+            Ok(edits) => edits,
+            Err(problem) => return self.not_approved(&problem),
+        };
         page.undo_step();
         self.shared.write(conversation, &edits);
         // It says what the user has just asked for.
         self.trust.adopt_frontmatter(conversation);
-        let fault = self.frontmatter.of(conversation).fault.as_ref().map(|fault| fault.diagnostic.message.clone());
-        let still_asks = |call: &&OpenCall| self.approval.verdict(conversation, call) != Verdict::Run;
-        let problem = fault.or_else(|| {
-            let call = chosen.iter().find(still_asks)?;
-            Some(format!(
-                "another resolver decides about `{}`; require(\"flemma.tools.approval\").resolve shows which one",
-                call.name
-            ))
-        });
-        let Some(problem) = problem else { return Ok(entries) };
-        let edits = page.with_document(|document, text| {
+        let (asked, written, cancellations) =
+            (chosen.clone(), page.frontmatter(), conversation.records.cancelled.get());
+        let then = move |this: &Self, conversation: &Conversation, known: &Known| {
+            match this.still_asks(conversation, &chosen, known) {
+                // The user has written something else.
+                _ if conversation.page.frontmatter() != written => {}
+                _ if !is_still_meant(conversation, cancellations) => {
+                    this.restore_frontmatter(conversation, before.as_ref());
+                }
+                Some(problem) => {
+                    this.restore_frontmatter(conversation, before.as_ref());
+                    this.not_approved(&problem);
+                }
+                None => {
+                    let message = format!("runs without asking from now on: {}", entries.join(", "));
+                    this.shared.host.notify(Level::Info, &message);
+                    // One undo takes back the rule and the approval.
+                    this.resolutions.decide(conversation, calls, &Choice::Approve, UndoStep::Joined);
+                }
+            }
+        };
+        self.approval.look_up(&self.background, conversation, asked, then);
+    }
+
+    fn not_approved(&self, problem: &UserError) {
+        self.shared.host.notify(Level::Warn, &format!("not approved: {problem}"));
+    }
+
+    /// Why what was written does not approve these calls.
+    fn still_asks(&self, conversation: &Conversation, calls: &[OpenCall], known: &Known) -> Option<UserError> {
+        if let Some(fault) = &self.frontmatter.of(conversation).fault {
+            return Some(UserError::new(fault.diagnostic.message.clone()));
+        }
+        let call = calls.iter().find(|call| self.approval.verdict(conversation, call, known) != Verdict::Run)?;
+        Some(UserError::new(format!(
+            "another resolver decides about `{}`; require(\"flemma.tools.approval\").resolve shows which one",
+            call.name
+        )))
+    }
+
+    /// Takes back what was written.
+    fn restore_frontmatter(&self, conversation: &Conversation, before: Option<&FrontmatterCode>) {
+        let edits = conversation.page.with_document(|document, text| {
             let lines = document.frontmatter().map_or(0, |matter| matter.lines);
-            chat::restore_frontmatter(text, lines, before.as_ref().map(|source| source.code.as_str()))
+            chat::restore_frontmatter(text, lines, before.map(|source| source.code.as_str()))
         });
         self.shared.write(conversation, &edits);
-        Err(UserError::new(problem))
     }
+}
+
+/// Whether the user has not stopped everything since, and nothing else has begun.
+fn is_still_meant(conversation: &Conversation, cancellations: u64) -> bool {
+    !conversation.is_busy() && conversation.records.cancelled.get() == cancellations
 }

@@ -52,7 +52,8 @@ impl Undo {
         }
         let key = |call: &OpenCall| call.key();
         let is_new = |call: &&OpenCall| {
-            conversation.standing(call) == Standing::Interrupted
+            // It may be being judged whether it runs again by itself. No tool of these does.
+            conversation.standing_before(call) == Standing::Interrupted
                 // Everything that it does to files is recorded.
                 && self.shared.toolbox.get(&call.name).as_deref().and_then(native).is_some_and(|tool| tool.is_proposing())
                 && !conversation.interrupted.borrow().contains_key(&key(call))
@@ -103,7 +104,7 @@ impl Undo {
         let key = call.key();
         let folder = self.shared.place(conversation).folder();
         let look = move || backups.history(&log).ok().map(|(history, _)| left(&history, &key));
-        match self.shared.promptly(&folder, look).ok().flatten() {
+        match self.shared.wait_for_disk(&folder, look).ok().flatten() {
             None => Some("It is not known whether this call had written something before.".to_owned()),
             Some(left) if left.is_empty() => None,
             Some(left) => {

@@ -241,7 +241,7 @@ fn agents(this: &Views, conversation: &Conversation, file: &Effective, layer: Op
     let own = this.shared.config().agent.clone();
     let place = this.shared.place(conversation);
     let permitted = this.permissions.agents_at(file, &place).permitted();
-    let permitted = this.shared.promptly(&place.folder(), move || permitted.looked_up());
+    let permitted = this.shared.wait_for_disk(&place.folder(), move || permitted.looked_up());
     let views: Vec<_> = permitted.iter().flat_map(Permitted::describe).collect();
     let mut names: Vec<&str> = own.as_deref().into_iter().chain(file.config.agent.as_deref()).collect();
     names.extend(views.iter().map(|view| view.agent));
