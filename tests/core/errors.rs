@@ -6,11 +6,8 @@ use crate::exports::sources;
 
 /// Files whose private functions give a part of a sentence, which their caller in the same file completes, and how often.
 /// The list may only shrink: a number that is too large fails the test.
-const PARTS: [(&str, usize); 3] = [
-    ("src/nvim/convert.rs", 2),
-    ("src/nvim/lua_tools.rs", 1),
-    ("crates/runtime/src/attachments.rs", 2),
-];
+const PARTS: [(&str, usize); 3] =
+    [("src/nvim/convert.rs", 2), ("src/nvim/lua_tools.rs", 1), ("crates/runtime/src/attachments.rs", 2)];
 
 /// The layer that has a type for the errors of requests, and is not held to the rule yet.
 const EXEMPT: &str = "crates/provider";

@@ -1,4 +1,4 @@
-//! What becomes of single calls: the user's decisions about pending ones, and those that wait for somebody outside.
+//! Single calls: the verdicts of the policies, the user's decisions about pending calls, and those that wait for somebody outside.
 //!
 //! An approved call starts at once, and the cursor moves to the next pending call. When none is left, autopilot
 //! continues and sends the results.
@@ -7,19 +7,24 @@
 //! not stay busy for it, and the buffer is not locked. When it has its result ([`super::Input::Resolve`]) and no call is open any
 //! more, the results are sent.
 
+use std::mem;
+
 use super::{
-    CallResult, Choice, CursorReason, Level, ResolvedBy, UndoStep,
+    CallResult, Choice, CursorReason, Level, Placement, ResolvedBy, UndoStep,
     effect::Effect,
+    judgement::Judgement,
     phase::{Phase, ReviewCause},
     step::Step,
     turn::Turn,
-    work::Grounds,
+    view::Verdict,
+    work::{Grounds, awaited},
 };
 use flemma_chat::{AwaitKind, OpenCall, Status};
 use flemma_model::CallId;
 
 const WRITES_ON: &str = "this call was interrupted while it wrote what was approved, and goes on";
 const RUNS_AGAIN: &str = "this call was interrupted and runs again, which its tool declares to be harmless";
+const CHANGED: &str = "its input was changed after the approval, so the call is pending again.";
 const INTERRUPTED: &str = "this call was interrupted while it was running, and may have had an effect; its block asks whether to run \
      it again";
 
@@ -230,6 +235,146 @@ impl Turn {
         if !self.work.is_done() {
             self.judgement.is_recovery = true;
             self.start_queued(step);
+        }
+    }
+
+    /// Has calls judged, unless others are being judged.
+    pub(super) fn judge(&mut self, step: &mut Step<'_>) {
+        if self.judgement.is_open() {
+            return;
+        }
+        let approved = self.work.unjudged.iter().map(|(call, _)| &call.id);
+        self.judgement.asked = approved.chain(&self.round.new).take(Judgement::MOST).cloned().collect();
+        if self.judgement.is_open() {
+            self.judgement.number += 1;
+            step.push(Effect::Judge(self.judgement.number, self.judgement.asked.clone()));
+        }
+    }
+
+    /// Verdicts are there.
+    pub(super) fn judged(&mut self, number: u64, verdicts: Vec<(OpenCall, Verdict)>, step: &mut Step<'_>) {
+        if !self.judgement.is_open_for(number) {
+            return;
+        }
+        let mut asked = mem::take(&mut self.judgement.asked);
+        let mut verdicts_on = Vec::new();
+        for (judged, verdict) in verdicts {
+            match step.view.open_call(&judged.id) {
+                Some(call) if call.name == judged.name && call.input == judged.input => {
+                    verdicts_on.push((call, verdict));
+                }
+                // It was edited meanwhile, and is judged again.
+                _ => asked.retain(|id| *id != judged.id),
+            }
+        }
+        let mut is_new = Vec::new();
+        for (call, verdict) in verdicts_on {
+            match self.work.unjudged.iter().position(|(other, _)| other.id == call.id) {
+                Some(at) => {
+                    let grounds = self.work.unjudged.remove(at).map(|(_, grounds)| grounds);
+                    self.act_on(call, verdict, grounds.unwrap_or(Grounds::Approval), step);
+                }
+                None => is_new.push((call, verdict)),
+            }
+        }
+        self.place(is_new, step);
+        // What has no verdict is gone.
+        self.work.unjudged.retain(|(call, _)| !asked.contains(&call.id));
+        self.round.new.retain(|id| !asked.contains(id));
+        self.after_judging(step);
+    }
+
+    fn after_judging(&mut self, step: &mut Step<'_>) {
+        if self.judgement.is_recovery && self.work.unjudged.is_empty() {
+            self.judgement.is_recovery = false;
+            let held = mem::take(&mut self.judgement.held);
+            if !held.is_empty() {
+                step.push(Effect::Resume(held));
+            }
+            if self.work.is_done() {
+                self.phase = Phase::Idle;
+                return;
+            }
+        }
+        if self.round.is_done() {
+            self.start_queued(step);
+        } else {
+            if step.view.is_late() {
+                step.push(Effect::Pause);
+            }
+            self.go_on_with_round(step);
+        }
+    }
+
+    /// Gives new calls status blocks, or results.
+    fn place(&mut self, verdicts: Vec<(OpenCall, Verdict)>, step: &mut Step<'_>) {
+        let (mut place, mut settled) = (Vec::new(), Vec::new());
+        for (call, verdict) in verdicts {
+            // Somebody may have decided about it meanwhile.
+            if call.placeholder.is_some() || !self.round.new.contains(&call.id) {
+                continue;
+            }
+            let id = call.id.clone();
+            // An id may be reused. A decision about an older call does not apply to this one.
+            self.work.withdraw(&id);
+            if let Some(answer) = step.view.recorded(&call) {
+                step.restored(&call);
+                settled.push((call, answer));
+                continue;
+            }
+            let placement = match (verdict, step.view.suspends_as(&call)) {
+                (Verdict::Invalid(reason), _) => {
+                    settled.push((call, CallResult::error(reason.to_string())));
+                    continue;
+                }
+                (Verdict::Deny, _) => Placement::Denied,
+                (Verdict::Run | Verdict::Ask, Some(AwaitKind::Elicitation)) => {
+                    Placement::Awaits(AwaitKind::Elicitation)
+                }
+                (Verdict::Run, _) => {
+                    self.work.bind(&call);
+                    Placement::Approved
+                }
+                (Verdict::Ask, _) => Placement::Awaits(AwaitKind::Approval),
+                (Verdict::Unclear(why), kind) => {
+                    step.warn(&call, &format!("{why}. It waits for you."));
+                    Placement::Awaits(awaited(kind))
+                }
+            };
+            if matches!(placement, Placement::Awaits(_)) {
+                self.round.waits.get_or_insert_with(|| id.clone());
+            }
+            self.round.placed.insert(id.clone(), placement.status());
+            place.push((id, placement));
+        }
+        if !place.is_empty() {
+            step.push(Effect::Place(place));
+        }
+        for (call, answer) in settled {
+            self.settle(&call, answer, step);
+            self.round.settled.insert(call.id);
+        }
+    }
+
+    /// Starts a call that was approved, unless its verdict says otherwise.
+    fn act_on(&mut self, call: OpenCall, verdict: Verdict, grounds: Grounds, step: &mut Step<'_>) {
+        match grounds {
+            // Only what was approved may run: if the input was edited after a policy's decision, the policy decides again.
+            Grounds::Approval if verdict == Verdict::Ask && self.work.was_changed(&call) => {
+                self.work.ask_again_because(&call, CHANGED, step);
+            }
+            Grounds::Approval => self.run_if_possible(call, verdict, step),
+            Grounds::Policy { told, .. } if verdict == Verdict::Run => {
+                if let Some(what) = told {
+                    step.info(format!("{}: {what}", call.label()));
+                }
+                self.run_if_possible(call, verdict, step);
+            }
+            Grounds::Policy { otherwise: Some(why), .. } => self.work.ask_again_because(&call, why, step),
+            Grounds::Policy { .. } if call.status() != Some(Status::Pending) => {
+                self.work.ask_again(&call, step);
+            }
+            Grounds::Policy { .. } => {}
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A round: what happens to the tool calls of a reply.
 //!
-//! *Categorise* (`judgement.rs`) writes a status block for each call without one. *Execute* reads every block: `approved` runs, `denied`
+//! *Categorise* (`answers.rs`) writes a status block for each call without one. *Execute* reads every block: `approved` runs, `denied`
 //! and `rejected` become error results (the text in a rejected block is the reason), text that the user typed in any
 //! other block becomes the result, `pending` waits. When the last tool of the round has finished, the document is
 //! reviewed.

@@ -113,4 +113,3 @@ impl Lookups {
 pub(crate) fn unanswered(silent: &Silent) -> String {
     format!("{silent}, so it is not known what your rules say of this call")
 }
-
