@@ -201,10 +201,7 @@ fn in_editor(state: &State, way: &str) -> String {
         told.extend(chat.told());
         thread::yield_now();
     }
-    for _ in 0..20 {
-        while chat.drain_once() {}
-        thread::sleep(Duration::from_millis(2));
-    }
+    chat.drain_until("rest", |chat| chat.workspace.is_at_rest(buffer));
     told.extend(chat.told());
     if has_form() {
         return "asks".to_owned();
