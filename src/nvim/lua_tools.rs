@@ -9,13 +9,13 @@ use std::{
     sync::Arc,
 };
 
-use mlua::{Function, Lua, Table, Value};
+use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value};
 use nvim_oxi::api;
 
 use super::{
     convert::{self, Room, table},
     functions::Functions,
-    shim::{Shim, ToolDetails},
+    shim::Shim,
 };
 use flemma_model::UserError;
 use flemma_tools::{
@@ -105,12 +105,9 @@ pub(super) fn start(lua: &Lua, shim: &Rc<Shim>, execute: &Function, run: ToolRun
         let by = table!(lua, role: role, process: resolved_by.process, host: host, here: is_resolved_here);
         Ok(table!(lua, call_id: call.id.0.as_str(), run: number, resolved_by: by))
     };
-    let details = progress
-        .transpose()
-        .and_then(|progress| Ok(ToolDetails { buffer, tool: call.name.clone(), timeout, progress, about: about()? }));
-    let input = details.and_then(|details| Ok((convert::from_json(lua, input)?, details)));
-    let (input, details) = match input {
-        Ok(input) => input,
+    let context = || (buffer, call.name.as_str(), timeout.as_secs_f64(), progress.transpose()?, about()?).into_lua_multi(lua);
+    let (input, context) = match convert::from_json(lua, input).and_then(|input| Ok((input, context()?))) {
+        Ok(arguments) => arguments,
         Err(error) => {
             answer.finish(failed(&answer, &convert::words(&error)));
             return None;
@@ -123,7 +120,7 @@ pub(super) fn start(lua: &Lua, shim: &Rc<Shim>, execute: &Function, run: ToolRun
         late: is_client.then(|| Late { shim: Rc::clone(shim), buffer, call: call.id.0.clone() }),
         is_first: Rc::new(Cell::new(true)),
     };
-    let run = Run { execute: execute.clone(), input, details, is_async: definition.is_async, answers };
+    let run = Run { execute: execute.clone(), input, context, is_async: definition.is_async, answers };
     if is_client { run.when_drawn(lua, shim) } else { run.now(lua, shim) }
 }
 
@@ -168,7 +165,8 @@ impl Answers {
 struct Run {
     execute: Function,
     input: Value,
-    details: ToolDetails,
+    /// What `lua/flemma/tools/context.lua` makes the tool's context of.
+    context: MultiValue,
     is_async: bool,
     answers: Answers,
 }
@@ -176,9 +174,10 @@ struct Run {
 impl Run {
     /// Runs it here and now.
     fn now(self, lua: &Lua, shim: &Shim) -> Option<StopTool> {
-        let Self { execute, input, details, is_async, answers } = self;
+        let Self { execute, input, context, is_async, answers } = self;
         let answer = &answers.answer;
-        let returned = callback(lua, &answers).and_then(|callback| shim.run_tool(&execute, input, callback, details));
+        let returned: mlua::Result<(bool, Value, Value)> =
+            callback(lua, &answers).and_then(|callback| shim.ask("run_tool", (execute, input, callback, context)));
         let taken = match returned {
             Ok((true, Value::Function(stop), _)) if is_async => {
                 return Some(Box::new(move || stop.call::<()>(()).map_err(|error| convert::lua_error(&error))));
@@ -212,7 +211,7 @@ impl Run {
             }
             Ok(())
         });
-        if let Err(error) = begin.and_then(|begin| shim.editor.schedule(begin)) {
+        if let Err(error) = begin.and_then(|begin| shim.schedule(begin)) {
             if let Later::Waits(run) = state.replace(Later::Runs(None)) {
                 let answer = &run.answers.answer;
                 answer.finish(failed(answer, &convert::words(&error)));

@@ -55,7 +55,7 @@ pub(super) fn resolver(lua: &Lua, shim: &Rc<Shim>, function: Function) -> Resolv
     let (lua, shim) = (lua.clone(), Rc::clone(shim));
     Rc::new(move |call| {
         let answer = ask(&lua, &shim, &function, call, Limits::None).map_err(|error| convert::lua_error(&error))?;
-        decision(&answer)
+        meaning(&answer, &WORDS)
     })
 }
 
@@ -64,13 +64,13 @@ fn own_decision(answer: mlua::Result<Value>) -> Result<Option<Decision>, LuaErro
     match answer {
         Ok(Value::Boolean(true)) => Ok(Some(Decision::Approve)),
         Ok(Value::Boolean(false)) => Ok(Some(Decision::RequireApproval)),
-        Ok(value) => decision(&value),
+        Ok(value) => meaning(&value, &WORDS),
         Err(error) => Err(LuaError::new(format!("failed: {}", convert::words(&error)))),
     }
 }
 
 /// What a word means; nothing for nil.
-fn decision(value: &Value) -> Result<Option<Decision>, LuaError> {
+pub(super) fn meaning<T: Copy>(value: &Value, words: &[(&str, T)]) -> Result<Option<T>, LuaError> {
     let word = match value {
         Value::Nil => return Ok(None),
         Value::String(word) => word.to_string_lossy(),
@@ -79,8 +79,8 @@ fn decision(value: &Value) -> Result<Option<Decision>, LuaError> {
             return Err(LuaError::new(format!("returned {shown}, a {}", other.type_name())));
         }
     };
-    let known = WORDS.iter().find(|(known, _)| *known == word);
-    known.map(|(_, decision)| Some(*decision)).ok_or_else(|| LuaError::new(format!("returned \"{word}\"")))
+    let known = words.iter().find(|(known, _)| *known == word);
+    known.map(|(_, meaning)| Some(*meaning)).ok_or_else(|| LuaError::new(format!("returned \"{word}\"")))
 }
 
 const WORDS: [(&str, Decision); 3] =
@@ -96,6 +96,6 @@ fn ask(lua: &Lua, shim: &Shim, function: &Function, call: &ApprovalCall<'_>, lim
     let arguments = (call.tool, convert::from_json(lua, call.input)?, context);
     match limits {
         Limits::None => function.call(arguments),
-        Limits::OfFiles => shim.guard(function, arguments),
+        Limits::OfFiles => shim.guarded("guard", (function, arguments)),
     }
 }

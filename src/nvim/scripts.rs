@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, fs, os::unix::ffi::OsStringExt, rc::Rc};
 
-use mlua::{IntoLuaMulti, Lua, Value};
+use mlua::{IntoLuaMulti, Lua, LuaString, Value};
 use nvim_oxi::api;
 
 use super::{
@@ -45,7 +45,7 @@ impl LuaScripts {
         arguments: impl FnOnce() -> mlua::Result<A>,
     ) -> Result<Value, LuaError> {
         let Some(function) = self.functions.get(function) else { return Ok(Value::Nil) };
-        let asked = arguments().and_then(|arguments| self.shim.ask_tool(buffer, &function, arguments));
+        let asked = arguments().and_then(|arguments| self.shim.guarded("ask_tool", (buffer, function, arguments)));
         asked.map_err(|error| convert::lua_error(&error))
     }
 
@@ -93,7 +93,7 @@ impl Scripts for LuaScripts {
     fn declared_approval(&self, asked: CallContext<'_>) -> Result<Option<DeclaredApproval>, LuaError> {
         let arguments = || Ok((convert::from_json(&self.lua, asked.input)?, tool_functions::about(&self.lua, asked)?));
         let answer = self.ask_tool(asked.buffer, asked.function, arguments);
-        tool_functions::approval(&answer.map_err(tool_functions::failed)?)
+        policies::meaning(&answer.map_err(tool_functions::failed)?, &DeclaredApproval::WORDS)
     }
 
     fn is_enabled(&self, function: LuaRef, buffer: i32, is_named: bool) -> Result<bool, LuaError> {
@@ -125,7 +125,8 @@ impl Scripts for LuaScripts {
         let evaluation = opt::Evaluation::new(options);
         let table = evaluation.table(&self.lua).map_err(internal)?;
         // One line above it, for the fence: so that the code's lines have the file's numbers.
-        let (ok, problem, line) = self.shim.run_frontmatter(&format!("\n{code}"), table).map_err(internal)?;
+        let ran = self.shim.ask("run_frontmatter", (format!("\n{code}"), table)).map_err(internal)?;
+        let (ok, problem, line): (bool, Option<LuaString>, Option<usize>) = ran;
         let (options, function) = evaluation.finish();
         match options {
             Some(options) if ok => {
@@ -133,7 +134,10 @@ impl Scripts for LuaScripts {
                     function.map(|function| policies::policy(&self.lua, &self.shim, function, Limits::OfFiles));
                 Ok(FrontmatterRun { file: options.finish(), policy })
             }
-            _ => Err(ScriptError { line: line.unwrap_or(1).saturating_sub(1), message: problem.unwrap_or_default() }),
+            _ => {
+                let message = problem.map(|problem| problem.to_string_lossy()).unwrap_or_default();
+                Err(ScriptError { line: line.unwrap_or(1).saturating_sub(1), message })
+            }
         }
     }
 

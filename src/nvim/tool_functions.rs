@@ -3,7 +3,7 @@
 use mlua::{Lua, Table, Value};
 
 use super::convert::table;
-use flemma_tools::{DeclaredApproval, LuaError};
+use flemma_tools::LuaError;
 use flemma_workspace::ports::CallContext;
 
 /// The table that says which call a function is asked about.
@@ -23,20 +23,6 @@ pub(super) fn text(answer: &Value) -> Result<Option<String>, LuaError> {
         Value::String(text) => Ok(Some(text.to_string_lossy())),
         other => Err(LuaError::new(format!("returned a {}, not a string", other.type_name()))),
     }
-}
-
-/// What the answer of the function `approval` means; nothing for nil.
-pub(super) fn approval(answer: &Value) -> Result<Option<DeclaredApproval>, LuaError> {
-    let word = match answer {
-        Value::Nil => return Ok(None),
-        Value::String(word) => word.to_string_lossy(),
-        other => {
-            let shown = other.to_string().unwrap_or_default();
-            return Err(LuaError::new(format!("returned {shown}, a {}", other.type_name())));
-        }
-    };
-    let known = DeclaredApproval::WORDS.iter().find(|(known, _)| *known == word);
-    known.map(|(_, declared)| Some(*declared)).ok_or_else(|| LuaError::new(format!("returned \"{word}\"")))
 }
 
 /// `true` or `false`; nil is `false`, as everywhere in Lua.

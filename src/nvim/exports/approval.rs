@@ -1,6 +1,7 @@
 //! The approval chain.
 
 use mlua::{Lua, Table, Value};
+use nvim_oxi::api;
 
 use super::table::Exports;
 use crate::nvim::{binding::Binding, convert, policies};
@@ -39,7 +40,7 @@ fn call(
         // 0 is the current one, as everywhere.
         Some(Value::Integer(buffer)) if buffer != 0 => buffer,
         Some(Value::Number(buffer)) => buffer as i64,
-        _ => i64::from(binding.shim.current_buffer()),
+        _ => i64::from(api::get_current_buf().handle()),
     };
     let id = CallId(field("tool_id").and_then(|id| id.to_string().ok()).unwrap_or_default());
     let input = if input.is_nil() { serde_json::json!({}) } else { convert::to_json(lua, input)? };
