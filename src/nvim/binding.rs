@@ -29,7 +29,10 @@ impl Binding {
         let workspace = Workspace::new(host, scripts, state_dir, move || waker.wake());
         for (tool, _) in workspace.shared.toolbox.all() {
             if matches!(tool.executor, Executor::Client(None)) {
-                workspace.shared.toolbox.answer_with(&tool.name, functions.keep(shim.ask("client_tool", tool.name.as_str())?));
+                workspace
+                    .shared
+                    .toolbox
+                    .answer_with(&tool.name, functions.keep(shim.ask("client_tool", tool.name.as_str())?));
             }
         }
         Ok(Self { shim, functions, workspace })

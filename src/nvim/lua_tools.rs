@@ -105,7 +105,8 @@ pub(super) fn start(lua: &Lua, shim: &Rc<Shim>, execute: &Function, run: ToolRun
         let by = table!(lua, role: role, process: resolved_by.process, host: host, here: is_resolved_here);
         Ok(table!(lua, call_id: call.id.0.as_str(), run: number, resolved_by: by))
     };
-    let context = || (buffer, call.name.as_str(), timeout.as_secs_f64(), progress.transpose()?, about()?).into_lua_multi(lua);
+    let context =
+        || (buffer, call.name.as_str(), timeout.as_secs_f64(), progress.transpose()?, about()?).into_lua_multi(lua);
     let (input, context) = match convert::from_json(lua, input).and_then(|input| Ok((input, context()?))) {
         Ok(arguments) => arguments,
         Err(error) => {

@@ -5,21 +5,15 @@
 //! variants of an enum, which [`super::convert::variant`] reads with its fields. `tests/core/exports.rs` compares the names
 //! with those that the Lua code calls.
 
-mod access;
 mod actions;
-mod approval;
 mod calls;
 mod capturing;
-mod changes;
 mod commands;
 mod compat;
-mod completion;
 mod drawing;
-mod driving;
 mod events;
 mod faults;
 mod folds;
-mod forms;
 mod listing;
 mod notes;
 mod options;
@@ -30,8 +24,6 @@ mod saving;
 mod state;
 mod table;
 mod text;
-mod tools;
-mod usage;
 
 use std::{path::Path, rc::Rc};
 
@@ -69,17 +61,11 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     capturing::fill(exports)?;
     drawing::fill(exports)?;
     folds::fill(exports)?;
-    tools::fill(exports)?;
-    forms::fill(exports)?;
     listing::fill(exports)?;
     notes::fill(exports)?;
-    access::fill(exports)?;
-    approval::fill(exports)?;
     options::fill(exports)?;
-    usage::fill(exports)?;
     commands::fill(exports)?;
     compat::fill(exports)?;
-    completion::fill(exports)?;
     paths::fill(exports)?;
     registering::fill(exports)?;
     review::fill(exports)?;

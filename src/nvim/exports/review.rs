@@ -1,10 +1,11 @@
-//! What calls that wait would write: the whole of it, and what the user takes of it.
+//! What calls would write: the whole of it, and what the user takes of it.
 
 use mlua::{Function, LuaString, Table};
 
 use super::{super::review_table, table::Exports};
 use flemma_model::CallId;
 use flemma_text::hunk_rows::HunkRoom;
+use flemma_workspace::WantedWrite;
 
 /// What `hunk_rows` takes.
 type Drawing = (LuaString, LuaString, Option<Vec<usize>>, Table, Function);
@@ -36,5 +37,25 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let callback = binding.functions.keep(callback);
         binding.workspace.reviews.draw_hunks(contents, places, room, callback);
         Ok(())
+    })?;
+    // propose_write(buffer, run, files, callback): a tool that runs wants files to have these contents. A run has the id of its `call` and a `number`, a
+    // file has a `name`, `is_page` and the `content`. Calls back with the outcome, or with nil and why nothing was
+    // written. Returns whether somebody may have to decide.
+    exports.add("propose_write", |_, binding, (buffer, run, files, callback): (i32, Table, Table, Function)| {
+        let call = CallId(run.get::<LuaString>("call")?.to_string_lossy());
+        let files: mlua::Result<Vec<WantedWrite>> = files
+            .sequence_values::<Table>()
+            .map(|file| {
+                let file = file?;
+                Ok(WantedWrite {
+                    name: file.get::<LuaString>("name")?.to_string_lossy(),
+                    is_page: file.get("is_page")?,
+                    content: file.get::<LuaString>("content")?.as_bytes().to_vec(),
+                })
+            })
+            .collect();
+        let (number, files) = (run.get("number")?, files?);
+        let callback = binding.functions.keep(callback);
+        Ok(binding.workspace.execution.propose_write(buffer, &call, number, files, callback))
     })
 }
