@@ -19,7 +19,6 @@ mod policies;
 mod review_table;
 mod scripts;
 mod shim;
-mod tool_functions;
 mod waker;
 
 use mlua::Lua;

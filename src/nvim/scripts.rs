@@ -1,8 +1,8 @@
 //! Runs Lua for the workspace: see [`Scripts`].
 
-use std::{ffi::OsString, fs, os::unix::ffi::OsStringExt, rc::Rc};
+use std::{convert::Infallible, ffi::OsString, fs, os::unix::ffi::OsStringExt, rc::Rc};
 
-use mlua::{IntoLuaMulti, Lua, LuaString, Value};
+use mlua::{IntoLuaMulti, Lua, LuaString, Table, Value};
 use nvim_oxi::api;
 
 use super::{
@@ -12,7 +12,6 @@ use super::{
     policies::{self, Limits},
     review_table,
     shim::Shim,
-    tool_functions,
 };
 use flemma_config::buffer::BufferOptions;
 use flemma_model::{ModelError, UserError};
@@ -49,11 +48,16 @@ impl LuaScripts {
         asked.map_err(|error| convert::lua_error(&error))
     }
 
-    /// Calls a function that waits for something, for the first and the last time.
-    fn call_back(&self, callback: LuaRef, arguments: mlua::Result<impl IntoLuaMulti>) {
+    /// Calls a function that waits for something, for the first and the last time: with what it waits for, or with nil and why
+    /// there is none.
+    fn call_back(&self, callback: LuaRef, answer: Result<mlua::Result<impl IntoLuaMulti>, impl ToString>) {
         let Some(function) = self.functions.get(callback) else { return };
         self.functions.release(callback);
-        if let Err(error) = arguments.and_then(|arguments| function.call::<()>(arguments)) {
+        let called: mlua::Result<()> = match answer {
+            Ok(values) => values.and_then(|values| function.call(values)),
+            Err(problem) => function.call((Value::Nil, problem.to_string())),
+        };
+        if let Err(error) = called {
             self.shim.report(&error);
         }
     }
@@ -72,8 +76,7 @@ impl Scripts for LuaScripts {
     }
 
     fn preview(&self, asked: CallContext<'_>, width: usize) -> Result<Option<String>, LuaError> {
-        let arguments =
-            || Ok((convert::from_json(&self.lua, asked.input)?, width, tool_functions::about(&self.lua, asked)?));
+        let arguments = || Ok((convert::from_json(&self.lua, asked.input)?, width, about(&self.lua, asked)?));
         Ok(match self.ask_tool(asked.buffer, asked.function, arguments)? {
             Value::String(body) => Some(body.to_string_lossy()),
             _ => None,
@@ -82,24 +85,24 @@ impl Scripts for LuaScripts {
 
     fn rejection(&self, asked: CallContext<'_>, reason: Option<&str>) -> Result<Option<String>, LuaError> {
         let arguments = || {
-            let about = tool_functions::about(&self.lua, asked)?;
+            let about = about(&self.lua, asked)?;
             about.set("reason", reason)?;
             Ok((convert::from_json(&self.lua, asked.input)?, about))
         };
         let answer = self.ask_tool(asked.buffer, asked.function, arguments);
-        tool_functions::text(&answer.map_err(tool_functions::failed)?)
+        text(&answer.map_err(failed)?)
     }
 
     fn declared_approval(&self, asked: CallContext<'_>) -> Result<Option<DeclaredApproval>, LuaError> {
-        let arguments = || Ok((convert::from_json(&self.lua, asked.input)?, tool_functions::about(&self.lua, asked)?));
+        let arguments = || Ok((convert::from_json(&self.lua, asked.input)?, about(&self.lua, asked)?));
         let answer = self.ask_tool(asked.buffer, asked.function, arguments);
-        policies::meaning(&answer.map_err(tool_functions::failed)?, &DeclaredApproval::WORDS)
+        policies::meaning(&answer.map_err(failed)?, &DeclaredApproval::WORDS)
     }
 
     fn is_enabled(&self, function: LuaRef, buffer: i32, is_named: bool) -> Result<bool, LuaError> {
         let arguments = || Ok(table!(self.lua, bufnr: buffer, named: is_named));
         let asked = self.ask_tool(buffer, function, arguments);
-        tool_functions::switch(&asked.map_err(tool_functions::failed)?)
+        switch(&asked.map_err(failed)?)
     }
 
     fn policy_module(&self, module: &str) -> Resolve {
@@ -151,10 +154,8 @@ impl Scripts for LuaScripts {
     }
 
     fn files_to_pick(&self, callback: LuaRef, files: Result<FilesToPick, ModelError>) {
-        match files {
-            Ok(files) => self.call_back(callback, Ok((files.paths, files.more, files.denied, files.is_partial))),
-            Err(problem) => self.call_back(callback, Ok((Value::Nil, problem.to_string()))),
-        }
+        let values = |files: FilesToPick| Ok((files.paths, files.more, files.denied, files.is_partial));
+        self.call_back(callback, files.map(values));
     }
 
     fn command_ended(&self, callback: LuaRef, result: CommandResult) {
@@ -171,29 +172,51 @@ impl Scripts for LuaScripts {
                 problem: problem,
             ))
         };
-        self.call_back(callback, table());
+        self.call_back(callback, Ok::<_, Infallible>(table()));
     }
 
     fn answered(&self, callback: LuaRef, answer: Result<serde_json::Value, UserError>) {
-        match answer {
-            Ok(answer) => self.call_back(callback, convert::from_json(&self.lua, &answer)),
-            Err(problem) => self.call_back(callback, Ok((Value::Nil, problem.to_string()))),
-        }
+        self.call_back(callback, answer.map(|answer| convert::from_json(&self.lua, &answer)));
     }
 
     fn reviewed(&self, callback: LuaRef, reviewed: Result<Reviewed, UserError>) {
-        match reviewed {
-            Ok(reviewed) => self.call_back(callback, review_table::review(&self.lua, &reviewed)),
-            Err(problem) => self.call_back(callback, Ok((Value::Nil, problem.to_string()))),
-        }
+        self.call_back(callback, reviewed.map(|reviewed| review_table::review(&self.lua, &reviewed)));
     }
 
     fn drawn(&self, callback: LuaRef, drawn: &DrawnHunks) {
-        self.call_back(callback, review_table::drawn(&self.lua, drawn));
+        self.call_back(callback, Ok::<_, Infallible>(review_table::drawn(&self.lua, drawn)));
     }
 
     fn forget(&self, callback: LuaRef) {
         self.functions.release(callback);
+    }
+}
+
+/// The table that says which call a function is asked about.
+fn about(lua: &Lua, context: CallContext<'_>) -> mlua::Result<Table> {
+    Ok(table!(lua, bufnr: context.buffer, call_id: context.call.0.as_str()))
+}
+
+/// A function has thrown this.
+fn failed(thrown: LuaError) -> LuaError {
+    LuaError::new(format!("failed: {thrown}"))
+}
+
+/// A text, or nothing for nil. `Err` goes on after the name of the field, as those below.
+fn text(answer: &Value) -> Result<Option<String>, LuaError> {
+    match answer {
+        Value::Nil => Ok(None),
+        Value::String(text) => Ok(Some(text.to_string_lossy())),
+        other => Err(LuaError::new(format!("returned a {}, not a string", other.type_name()))),
+    }
+}
+
+/// `true` or `false`; nil is `false`, as everywhere in Lua.
+fn switch(answer: &Value) -> Result<bool, LuaError> {
+    match answer {
+        Value::Nil => Ok(false),
+        Value::Boolean(switch) => Ok(*switch),
+        other => Err(LuaError::new(format!("returned a {}, not true or false", other.type_name()))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pages of notes, for the tool that the editor answers and for tools written in Lua.
 
-use mlua::{Function, LuaString, Table, Value};
+use mlua::{BString, Function, LuaString, Table, Value};
 
 use super::table::Exports;
 use crate::nvim::convert;
@@ -42,9 +42,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             let value = (!is_deleted).then(|| convert::to_json(lua, patch.get("value")?)).transpose()?;
             keys.push((key, value));
         }
-        Ok(match patch_frontmatter(&content.as_bytes(), keys) {
-            Ok(content) => (Some(lua.create_string(content)?), None),
-            Err(problem) => (None, Some(problem.to_string())),
-        })
+        let patched = patch_frontmatter(&content.as_bytes(), keys);
+        Ok(patched.map(BString::from).map_err(|problem| problem.to_string()))
     })
 }

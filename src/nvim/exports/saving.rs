@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use mlua::Table;
+use mlua::{Table, Value};
 use nvim_oxi::api::Buffer;
 use serde::Deserialize;
 
 use super::table::Exports;
 use crate::nvim::convert;
-use flemma_workspace::{FileLayout, LineBreak};
+use flemma_workspace::FileLayout;
 
 /// When the file is written.
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         if is_known == Some(true) {
             workspace.saving.file_is_known(buffer, &path);
         }
-        let layout = layout_of(&layout)?;
+        let layout: FileLayout = convert::read_as(Value::Table(layout)).map_err(mlua::Error::external)?;
         Ok(match convert::variant(lua, &when, Some(fields))? {
             When::Later { tick } => {
                 let is_begun = workspace.saving.save(buffer, path, layout, tick);
@@ -44,21 +44,5 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
                 workspace.saving.save_now(buffer, path, layout, is_forced).err().map(|error| error.to_string())
             }
         })
-    })
-}
-
-/// What the options of a buffer say about its file.
-fn layout_of(options: &Table) -> mlua::Result<FileLayout> {
-    let format: String = options.get("format")?;
-    Ok(FileLayout {
-        line_break: match format.as_str() {
-            "dos" => LineBreak::Dos,
-            "mac" => LineBreak::Mac,
-            _ => LineBreak::Unix,
-        },
-        byte_order_mark: options.get("byte_order_mark")?,
-        end_of_line: options.get("end_of_line")?,
-        end_of_file: options.get("end_of_file")?,
-        is_empty: options.get("is_empty")?,
     })
 }
