@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use super::{
     arguments::{Resolve, Run},
-    configuration::Configuration,
     desk::{Desk, Lock, Opened},
     editor, names,
     report::{Exit, Failure, Report, is_far, words},
-    run, state,
+    run,
+    state::{self, Configuration},
 };
 use flemma_journal::Role;
 use flemma_model::CallId;

@@ -1,4 +1,4 @@
-//! The open calls of conversations, as their texts and this user's journal have them.
+//! The open calls of conversations, as their texts and this user's journal have them; `flemma pending`: those that wait.
 
 use std::{io, path::Path};
 
@@ -6,8 +6,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    files, names,
-    report::{Failure, who, words},
+    arguments::Place,
+    files::{self, Found},
+    names,
+    report::{Failure, Report, who, words},
     state,
 };
 use flemma_chat::{AwaitKind, Document, Status};
@@ -15,6 +17,26 @@ use flemma_journal::{Actor, Event, Record};
 use flemma_model::ToolInput;
 use flemma_runtime::Journal;
 use flemma_workspace::{CallOnDisk, CallState, CallsOnDisk};
+
+/// Lists the calls that wait in a conversation, or in all of a folder.
+///
+/// # Errors
+/// When there is no such file or folder. A file that cannot be read is named, and does not keep the others from being listed.
+pub(super) fn pending(place: &Place) -> Result<Report, Failure> {
+    let look = Look::new()?;
+    let mut calls = Vec::new();
+    let errors = Found::at(&place.path)?.each(|file| {
+        calls.extend(look.at(file)?.into_iter().filter(|call| call.found.is_waiting()));
+        Ok(())
+    });
+    let lines: Vec<String> = calls.iter().map(Call::to_line).collect();
+    let json = json!({
+        "ok": errors.is_empty(),
+        "pending": calls.iter().map(Call::to_json).collect::<Vec<_>>(),
+        "errors": errors,
+    });
+    Ok(Report::with_errors(lines.join("\n"), json, errors))
+}
 
 /// What is needed to look at conversations: nothing is made, locked or changed.
 pub(super) struct Look {
