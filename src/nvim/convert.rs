@@ -243,6 +243,17 @@ pub(super) fn read_as<T: DeserializeOwned>(value: Lual) -> Result<T, erased_serd
     erased_serde::deserialize(&mut deserializer)
 }
 
+/// A text, a number or a truth value as text; `None` for anything else.
+pub(super) fn plain(value: &Lual) -> Option<Vec<u8>> {
+    Some(match value {
+        Lual::String(text) => text.as_bytes().to_vec(),
+        Lual::Integer(number) => number.to_string().into_bytes(),
+        Lual::Number(number) => number.to_string().into_bytes(),
+        Lual::Boolean(switch) => switch.to_string().into_bytes(),
+        _ => return None,
+    })
+}
+
 /// A path as Lua has it, which need not be valid UTF-8.
 pub(super) fn path(name: BString) -> PathBuf {
     PathBuf::from(OsString::from_vec(name.into()))

@@ -26,14 +26,13 @@ use flemma_workspace::{
 
 /// The Lua of this Neovim.
 pub(super) struct LuaScripts {
-    lua: Lua,
     shim: Rc<Shim>,
     functions: Rc<Functions>,
 }
 
 impl LuaScripts {
-    pub(super) fn new(lua: &Lua, shim: &Rc<Shim>, functions: &Rc<Functions>) -> Self {
-        Self { lua: lua.clone(), shim: Rc::clone(shim), functions: Rc::clone(functions) }
+    pub(super) fn new(shim: &Rc<Shim>, functions: &Rc<Functions>) -> Self {
+        Self { shim: Rc::clone(shim), functions: Rc::clone(functions) }
     }
 
     /// Calls a function of a definition, which cannot change the buffer. One that was released says nothing.
@@ -72,11 +71,11 @@ impl Scripts for LuaScripts {
             )));
             return None;
         };
-        lua_tools::start(&self.lua, &self.shim, &execute, run)
+        lua_tools::start(&self.shim, &execute, run)
     }
 
     fn preview(&self, asked: CallContext<'_>, width: usize) -> Result<Option<String>, LuaError> {
-        let arguments = || Ok((convert::from_json(&self.lua, asked.input)?, width, about(&self.lua, asked)?));
+        let arguments = || Ok((convert::from_json(&self.shim.lua, asked.input)?, width, about(&self.shim.lua, asked)?));
         Ok(match self.ask_tool(asked.buffer, asked.function, arguments)? {
             Value::String(body) => Some(body.to_string_lossy()),
             _ => None,
@@ -85,28 +84,28 @@ impl Scripts for LuaScripts {
 
     fn rejection(&self, asked: CallContext<'_>, reason: Option<&str>) -> Result<Option<String>, LuaError> {
         let arguments = || {
-            let about = about(&self.lua, asked)?;
+            let about = about(&self.shim.lua, asked)?;
             about.set("reason", reason)?;
-            Ok((convert::from_json(&self.lua, asked.input)?, about))
+            Ok((convert::from_json(&self.shim.lua, asked.input)?, about))
         };
         let answer = self.ask_tool(asked.buffer, asked.function, arguments);
         text(&answer.map_err(failed)?)
     }
 
     fn declared_approval(&self, asked: CallContext<'_>) -> Result<Option<DeclaredApproval>, LuaError> {
-        let arguments = || Ok((convert::from_json(&self.lua, asked.input)?, about(&self.lua, asked)?));
+        let arguments = || Ok((convert::from_json(&self.shim.lua, asked.input)?, about(&self.shim.lua, asked)?));
         let answer = self.ask_tool(asked.buffer, asked.function, arguments);
         policies::meaning(&answer.map_err(failed)?, &DeclaredApproval::WORDS)
     }
 
     fn is_enabled(&self, function: LuaRef, buffer: i32, is_named: bool) -> Result<bool, LuaError> {
-        let arguments = || Ok(table!(self.lua, bufnr: buffer, named: is_named));
+        let arguments = || Ok(table!(self.shim.lua, bufnr: buffer, named: is_named));
         let asked = self.ask_tool(buffer, function, arguments);
         switch(&asked.map_err(failed)?)
     }
 
     fn policy_module(&self, module: &str) -> Resolve {
-        policies::module(&self.lua, &self.shim, module)
+        policies::module(&self.shim, module)
     }
 
     fn parse(
@@ -116,7 +115,7 @@ impl Scripts for LuaScripts {
         code: &str,
     ) -> Result<Result<serde_json::Value, LuaError>, Vec<String>> {
         let parsed = self.shim.parse(buffer, language, code)?;
-        let parsed = parsed.and_then(|value| convert::to_json(&self.lua, value));
+        let parsed = parsed.and_then(|value| convert::to_json(&self.shim.lua, value));
         Ok(parsed.map_err(|error| convert::lua_error(&error)))
     }
 
@@ -126,15 +125,14 @@ impl Scripts for LuaScripts {
             ScriptError { line: 0, message }
         };
         let evaluation = opt::Evaluation::new(options);
-        let table = evaluation.table(&self.lua).map_err(internal)?;
+        let table = evaluation.table(&self.shim.lua).map_err(internal)?;
         // One line above it, for the fence: so that the code's lines have the file's numbers.
         let ran = self.shim.ask("run_frontmatter", (format!("\n{code}"), table)).map_err(internal)?;
         let (ok, problem, line): (bool, Option<LuaString>, Option<usize>) = ran;
         let (options, function) = evaluation.finish();
         match options {
             Some(options) if ok => {
-                let policy =
-                    function.map(|function| policies::policy(&self.lua, &self.shim, function, Limits::OfFiles));
+                let policy = function.map(|function| policies::policy(&self.shim, function, Limits::OfFiles));
                 Ok(FrontmatterRun { file: options.finish(), policy })
             }
             _ => {
@@ -163,7 +161,7 @@ impl Scripts for LuaScripts {
         let problem = problem.map(|problem| problem.to_string());
         let table = || {
             Ok(table!(
-                self.lua,
+                self.shim.lua,
                 code: code,
                 signal: signal,
                 stdout: stdout,
@@ -176,15 +174,15 @@ impl Scripts for LuaScripts {
     }
 
     fn answered(&self, callback: LuaRef, answer: Result<serde_json::Value, UserError>) {
-        self.call_back(callback, answer.map(|answer| convert::from_json(&self.lua, &answer)));
+        self.call_back(callback, answer.map(|answer| convert::from_json(&self.shim.lua, &answer)));
     }
 
     fn reviewed(&self, callback: LuaRef, reviewed: Result<Reviewed, UserError>) {
-        self.call_back(callback, reviewed.map(|reviewed| review_table::review(&self.lua, &reviewed)));
+        self.call_back(callback, reviewed.map(|reviewed| review_table::review(&self.shim.lua, &reviewed)));
     }
 
     fn drawn(&self, callback: LuaRef, drawn: &DrawnHunks) {
-        self.call_back(callback, Ok::<_, Infallible>(review_table::drawn(&self.lua, drawn)));
+        self.call_back(callback, Ok::<_, Infallible>(review_table::drawn(&self.shim.lua, drawn)));
     }
 
     fn forget(&self, callback: LuaRef) {

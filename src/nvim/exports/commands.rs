@@ -5,6 +5,7 @@ use std::{ffi::OsString, os::unix::ffi::OsStringExt, path::PathBuf};
 use mlua::{Function, Table, Value};
 
 use super::table::Exports;
+use crate::nvim::convert;
 use flemma_model::ModelError;
 use flemma_tools::command::CommandRequest;
 
@@ -56,13 +57,8 @@ fn request(command: &Table) -> Result<CommandRequest, ModelError> {
 
 /// A value that can be a word of a command.
 fn text(name: &str, value: Value) -> Result<OsString, ModelError> {
-    Ok(match value {
-        Value::String(text) => OsString::from_vec(text.as_bytes().to_vec()),
-        Value::Integer(number) => number.to_string().into(),
-        Value::Number(number) => number.to_string().into(),
-        Value::Boolean(switch) => switch.to_string().into(),
-        other => return Err(wrong(&format!("`{name}` must be a string, not a {}", other.type_name()))),
-    })
+    let text = convert::plain(&value).map(OsString::from_vec);
+    text.ok_or_else(|| wrong(&format!("`{name}` must be a string, not a {}", value.type_name())))
 }
 
 fn wrong(what: &str) -> ModelError {

@@ -49,7 +49,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             (Kind::Group, Some(name)) => add_group(lua, binding, &name, definition),
             (Kind::Resolver, Some(name)) => {
                 let (priority, description) = (definition.get("priority")?, definition.get("description")?);
-                let resolve = policies::resolver(lua, &binding.shim, definition.get::<Function>("resolve")?);
+                let resolve = policies::resolver(&binding.shim, definition.get::<Function>("resolve")?);
                 binding.workspace.shared.toolbox.register_resolver(Resolver { name, description, priority, resolve });
                 Ok(())
             }
