@@ -14,7 +14,6 @@ mod functions;
 mod host;
 mod lua_tools;
 mod opt;
-mod panics;
 mod policies;
 mod review_table;
 mod scripts;

@@ -104,24 +104,16 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
     Failure::Failed(format!("{name}: it is not known what waits, because its journal cannot be read: {words}"))
 }
 
-/// The word for programs.
-fn word(state: &CallState) -> &'static str {
+/// The word for programs; since when it runs; who has decided, and when.
+fn parts(state: &CallState) -> (&'static str, Option<Timestamp>, Option<(&Actor, Timestamp)>) {
     match state {
-        CallState::Running { .. } => "running",
-        CallState::Waits { .. } => "waiting",
-        CallState::Interrupted { .. } => "interrupted",
-        CallState::Undecided => "undecided",
-        CallState::Approved { .. } => "approved",
-        CallState::Ended { .. } => "ended",
-        CallState::Refused(_) => "refused",
-    }
-}
-
-/// Who has decided that, and when.
-fn decided(state: &CallState) -> Option<(&Actor, Timestamp)> {
-    match state {
-        CallState::Approved { by, at } | CallState::Ended { by, at } => Some((by, *at)),
-        _ => None,
+        CallState::Running { since, .. } => ("running", Some(*since), None),
+        CallState::Waits { .. } => ("waiting", None, None),
+        CallState::Interrupted { since, .. } => ("interrupted", Some(*since), None),
+        CallState::Undecided => ("undecided", None, None),
+        CallState::Approved { by, at } => ("approved", None, Some((by, *at))),
+        CallState::Ended { by, at } => ("ended", None, Some((by, *at))),
+        CallState::Refused(_) => ("refused", None, None),
     }
 }
 
@@ -165,11 +157,7 @@ impl Call {
     /// For programs.
     pub(super) fn to_json(&self) -> Value {
         let awaiting = self.found.state.awaiting();
-        let decided = decided(&self.found.state);
-        let since = match &self.found.state {
-            CallState::Running { since, .. } | CallState::Interrupted { since, .. } => Some(*since),
-            _ => None,
-        };
+        let (state, since, decided) = parts(&self.found.state);
         json!({
             "file": self.file,
             "line": self.found.line + 1,
@@ -177,7 +165,7 @@ impl Call {
             "tool": self.found.tool,
             "kind": self.kind(),
             "known": !matches!(self.found.state, CallState::Waits { kind: None, .. }),
-            "state": word(&self.found.state),
+            "state": state,
             "started": since.map(|since| since.to_string()),
             "by": decided.map(|(by, _)| json!({ "role": by.role.as_str(), "pid": by.process, "host": by.host })),
             "at": decided.map(|(_, at)| at.to_string()),

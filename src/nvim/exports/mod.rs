@@ -20,7 +20,6 @@ mod options;
 mod paths;
 mod registering;
 mod review;
-mod saving;
 mod state;
 mod table;
 mod text;
@@ -30,7 +29,7 @@ use std::{path::Path, rc::Rc};
 use mlua::{Function, Lua, Table};
 
 use self::table::Exports;
-use super::{binding::Binding, panics};
+use super::binding::Binding;
 
 /// Builds the table and leaves it in `package.loaded.flemma_native`. Only `init` and `version` are in it
 /// until the shim has called `init`.
@@ -38,7 +37,7 @@ use super::{binding::Binding, panics};
 /// # Errors
 /// When Lua is out of memory.
 pub(super) fn open(lua: &Lua) -> mlua::Result<()> {
-    panics::keep_off_the_screen();
+    table::keep_panics_off_the_screen();
     let exports = lua.create_table()?;
     exports.set("version", crate::VERSION)?;
     let table = exports.clone();
@@ -69,7 +68,6 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     paths::fill(exports)?;
     registering::fill(exports)?;
     review::fill(exports)?;
-    saving::fill(exports)?;
     state::fill(exports)?;
     text::fill(exports)?;
     faults::fill(exports)
