@@ -12,8 +12,8 @@ use super::{
     convert::{self, table},
     shim::Shim,
 };
-use flemma_agent::{CursorReason, Level, LifecycleEvent};
-use flemma_chat::{Diagnostic, Severity, Text, TextEdit};
+use flemma_agent::LifecycleEvent;
+use flemma_chat::{Text, TextEdit};
 use flemma_model::UserError;
 use flemma_provider::usage::Record;
 use flemma_tools::Written;
@@ -34,16 +34,10 @@ impl Shim {
             HostEffect::Redraw { buffer } => self.tell("redraw", buffer),
             HostEffect::Unsettled { buffer } => self.tell("unsettled", buffer),
             HostEffect::Diagnose { buffer, diagnostics } => {
-                self.tell("diagnose", (buffer, self.diagnostics(diagnostics)?))
+                self.tell("diagnose", (buffer, convert::to_lua(&self.lua, &diagnostics)?))
             }
             HostEffect::Cursor { buffer, target } => {
-                let reason = match target.reason {
-                    CursorReason::Pending => "pending",
-                    CursorReason::Awaited => "awaited",
-                    CursorReason::Result => "result",
-                    CursorReason::Prompt => "prompt",
-                };
-                self.tell("cursor", (buffer, target.line, reason))
+                self.tell("cursor", (buffer, target.line, convert::to_lua(&self.lua, &target.reason)?))
             }
             HostEffect::Follow { buffer } => self.tell("follow", buffer),
             HostEffect::Unfold { buffer, line } => self.tell("unfold", (buffer, line)),
@@ -54,12 +48,7 @@ impl Shim {
             HostEffect::Driven { buffer } => self.tell("driven", buffer),
             HostEffect::CheckFiles { written } => self.tell("check_files", names(written)),
             HostEffect::Notify { level, message } => {
-                let level = match level {
-                    Level::Info => "info",
-                    Level::Warn => "warn",
-                    Level::Error => "error",
-                };
-                self.tell("notify", (level, message))
+                self.tell("notify", (convert::to_lua(&self.lua, &level)?, message))
             }
             HostEffect::RefuseLate { buffer, tool, call, text } => {
                 self.tell("refuse_late", (buffer, tool, call, self.lua.create_string(text)?))
@@ -106,14 +95,6 @@ impl Shim {
                 ("FlemmaToolPending", table!(lua, buf: buffer, id: id.0.as_str(), kind: kind.as_str()))
             }
         })
-    }
-
-    fn diagnostics(&self, diagnostics: &[Diagnostic]) -> mlua::Result<Table> {
-        let item = |diagnostic: &Diagnostic| {
-            let severity = if diagnostic.severity == Severity::Error { "error" } else { "warning" };
-            Ok(table!(self.lua, line: diagnostic.line, severity: severity, message: diagnostic.message.as_str()))
-        };
-        convert::list(&self.lua, diagnostics.iter().map(item))
     }
 
     fn end_of_write(&self, saved: &Saved) -> mlua::Result<Table> {

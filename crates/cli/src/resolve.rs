@@ -52,11 +52,9 @@ pub(super) fn resolve(arguments: &Resolve) -> Result<Report, Failure> {
             lock = if is_far || Instant::now() >= deadline || editor::server(&arguments.path)?.is_some() {
                 Lock::Steal
             } else {
+                thread::sleep(PAUSE);
                 Lock::Ask
             };
-            if lock == Lock::Ask {
-                thread::sleep(PAUSE);
-            }
             continue;
         }
         if is_far {

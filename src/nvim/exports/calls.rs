@@ -41,11 +41,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let resolution = resolution(lua, result);
         let Some(callback) = callback else {
             let resolved = resolution.and_then(|resolution| {
-                binding
-                    .workspace
-                    .resolutions
-                    .resolve_now(buffer, &call, resolution, role)
-                    .map_err(|error| words(&error, role))
+                let resolved = binding.workspace.resolutions.resolve_now(buffer, &call, resolution, role);
+                resolved.map_err(|error| words(&error, role))
             });
             return resolved.map(|()| true).map_err(|problem| problem.to_string()).into_lua_multi(lua);
         };
