@@ -8,14 +8,12 @@
 mod actions;
 mod calls;
 mod capturing;
-mod commands;
 mod compat;
 mod drawing;
 mod events;
 mod faults;
 mod folds;
 mod listing;
-mod notes;
 mod options;
 mod paths;
 mod registering;
@@ -23,6 +21,7 @@ mod review;
 mod state;
 mod table;
 mod text;
+mod tools;
 
 use std::{path::Path, rc::Rc};
 
@@ -61,9 +60,8 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     drawing::fill(exports)?;
     folds::fill(exports)?;
     listing::fill(exports)?;
-    notes::fill(exports)?;
     options::fill(exports)?;
-    commands::fill(exports)?;
+    tools::fill(exports)?;
     compat::fill(exports)?;
     paths::fill(exports)?;
     registering::fill(exports)?;

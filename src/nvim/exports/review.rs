@@ -1,14 +1,15 @@
 //! What calls would write: the whole of it, and what the user takes of it.
 
-use mlua::{Function, LuaString, Table};
+use mlua::{Function, LuaString, Table, Value};
 
-use super::{super::review_table, table::Exports};
+use super::table::Exports;
+use crate::nvim::{convert, review_table};
 use flemma_model::CallId;
 use flemma_text::hunk_rows::HunkRoom;
 use flemma_workspace::WantedWrite;
 
 /// What `hunk_rows` takes.
-type Drawing = (LuaString, LuaString, Option<Vec<usize>>, Table, Function);
+type Drawing = (LuaString, LuaString, Option<Vec<usize>>, Value, Function);
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
@@ -23,15 +24,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // hunk_rows(old, new, hunks, room, callback): how the hunks between two contents are drawn. `hunks` is a list as in `flemma.ReviewedFile`,
     // or nil for contents that have to be compared. `room` is as in `flemma.HunkRoom`. Calls back with `flemma.DrawnHunks`.
     exports.add("hunk_rows", |_, binding, (old, new, hunks, room, callback): Drawing| {
-        let room = HunkRoom {
-            width: room.get("width")?,
-            height: room.get("height")?,
-            rows: room.get("rows")?,
-            lines: room.get("lines")?,
-            wraps: room.get("wraps")?,
-            is_dos: room.get("dos")?,
-            has_bom: room.get("bom")?,
-        };
+        let room: HunkRoom = convert::read_as(room).map_err(mlua::Error::external)?;
         let contents = [old, new].map(|content| content.as_bytes().to_vec());
         let places = hunks.map(|hunks| review_table::read_places(&hunks));
         let callback = binding.functions.keep(callback);

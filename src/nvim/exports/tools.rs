@@ -1,15 +1,21 @@
-//! Commands that tools in Lua run.
+//! What tools in Lua use: commands, and pages of notes.
 
 use std::{ffi::OsString, os::unix::ffi::OsStringExt, path::PathBuf};
 
-use mlua::{Function, Table, Value};
+use mlua::{BString, Function, LuaString, Table, Value};
 
 use super::table::Exports;
 use crate::nvim::convert;
-use flemma_model::ModelError;
-use flemma_tools::command::CommandRequest;
+use flemma_model::{CallId, ModelError, UserError};
+use flemma_tools::{
+    builtin::{PageRequest, patch_frontmatter},
+    command::CommandRequest,
+};
 
-/// Adds `run_command`.
+/// What `use_pages` takes.
+type Using = (i32, LuaString, u64, Table, Function);
+
+/// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // run_command(command, on_end) -> the function that stops it. A command is { argv = list } or { shell = text }, with
     // cwd and env (added to the environment); on_end gets { code, signal, stdout, stderr, stopped, problem }
@@ -19,6 +25,39 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             stop.cancel();
             Ok(())
         })
+    })?;
+    // use_pages(buffer, call, run, request, callback): what a tool asks of the notes (`PageRequest`). Calls back with the answer, or with nil and
+    // what is wrong.
+    exports.add("use_pages", |lua, binding, (buffer, call, run, request, callback): Using| {
+        let callback = binding.functions.keep(callback);
+        let request = convert::to_json(lua, Value::Table(request)).map_err(|error| convert::words(&error));
+        let request = request
+            .and_then(|request| serde_json::from_value::<PageRequest>(request).map_err(|error| error.to_string()));
+        let request = match request {
+            Ok(request) => request,
+            Err(problem) => {
+                binding.workspace.shared.scripts.answered(callback, Err(UserError::new(problem)));
+                return Ok(());
+            }
+        };
+        let run = (buffer, &CallId(call.to_string_lossy()), run);
+        binding.workspace.execution.use_pages(run, request, move |execution, answer| {
+            execution.shared.scripts.answered(callback, answer);
+        });
+        Ok(())
+    })?;
+    // patch_frontmatter(content, patches) -> the content with other frontmatter; or nil and what is wrong
+    exports.add("patch_frontmatter", |lua, _, (content, patches): (LuaString, Table)| {
+        let mut keys = Vec::new();
+        for patch in patches.sequence_values::<Table>() {
+            let patch = patch?;
+            let key = patch.get::<LuaString>("path")?.to_string_lossy();
+            let is_deleted = patch.get::<LuaString>("op")?.as_bytes() == b"delete-key";
+            let value = (!is_deleted).then(|| convert::to_json(lua, patch.get("value")?)).transpose()?;
+            keys.push((key, value));
+        }
+        let patched = patch_frontmatter(&content.as_bytes(), keys);
+        Ok(patched.map(BString::from).map_err(|problem| problem.to_string()))
     })
 }
 
