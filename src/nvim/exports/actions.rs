@@ -129,7 +129,10 @@ fn general(lua: &Lua, binding: &Binding, action: GeneralAction) -> mlua::Result<
                 Err(problem) => (Value::Nil, problem).into_lua_multi(lua),
             }
         }
-        GeneralAction::ResetUsage => binding.workspace.usage.reset_usage().into_lua_multi(lua),
+        GeneralAction::ResetUsage => {
+            binding.workspace.usage.reset_usage();
+            Ok(MultiValue::new())
+        }
     }
 }
 
@@ -159,8 +162,14 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
         Action::Unqueue { place } => {
             return workspace.queue.unqueue(buffer, place).map(|message| message.kept.text).into_lua_multi(lua);
         }
-        Action::Steer => return workspace.queue.steer_with_queued(buffer).into_lua_multi(lua),
-        Action::KeepDraft { text } => return workspace.queue.keep_draft(buffer, &text.to_string()).into_lua_multi(lua),
+        Action::Steer => {
+            workspace.queue.steer_with_queued(buffer);
+            return Ok(MultiValue::new());
+        }
+        Action::KeepDraft { text } => {
+            workspace.queue.keep_draft(buffer, &text.to_string());
+            return Ok(MultiValue::new());
+        }
         Action::Ask(Question { words, path, first, last, name, language, lines }) => {
             let about = match lines {
                 Some(lines) => AskedAbout::Text {
