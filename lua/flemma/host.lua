@@ -22,7 +22,7 @@ lock.on_change = function(buf, is_locked)
   end
 end
 
---- What each effect does, by its kind: the variants of `crates/workspace/src/host_effect.rs`.
+--- What each effect does, by its kind: the variants of `HostEffect` in `crates/workspace/src/ports.rs`.
 ---@type table<string, function>
 local effects = {}
 

@@ -24,12 +24,15 @@ impl Binding {
     pub(super) fn new(lua: &Lua, shim: Table, state_dir: &Path) -> mlua::Result<Self> {
         let shim = Rc::new(Shim::new(lua, shim)?);
         let functions = Rc::<Functions>::default();
-        let scripts = Rc::new(LuaScripts::new(lua, &shim, &functions));
+        let scripts = Rc::new(LuaScripts::new(&shim, &functions));
         let (host, waker) = (Rc::<Shim>::clone(&shim), shim.waker.clone());
         let workspace = Workspace::new(host, scripts, state_dir, move || waker.wake());
         for (tool, _) in workspace.shared.toolbox.all() {
             if matches!(tool.executor, Executor::Client(None)) {
-                workspace.shared.toolbox.answer_with(&tool.name, functions.keep(shim.client_tool(&tool.name)?));
+                workspace
+                    .shared
+                    .toolbox
+                    .answer_with(&tool.name, functions.keep(shim.ask("client_tool", tool.name.as_str())?));
             }
         }
         Ok(Self { shim, functions, workspace })

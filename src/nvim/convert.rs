@@ -230,9 +230,28 @@ pub(super) fn variant<T: DeserializeOwned>(lua: &Lua, name: &str, fields: Option
         None => name.into_lua(lua)?,
         Some(fields) => Lual::Table(lua.create_table_from([(name, fields)])?),
     };
+    read_as(value).map_err(|error| mlua::Error::runtime(format!("{name}: {error}")))
+}
+
+/// A value as a type that reads itself.
+///
+/// # Errors
+/// When it does not fit.
+pub(super) fn read_as<T: DeserializeOwned>(value: Lual) -> Result<T, erased_serde::Error> {
     // Each type reads itself through one deserializer of Lua, which is not compiled anew for each.
     let mut deserializer = <dyn erased_serde::Deserializer<'_>>::erase(Deserializer::new(value));
-    erased_serde::deserialize(&mut deserializer).map_err(|error| mlua::Error::runtime(format!("{name}: {error}")))
+    erased_serde::deserialize(&mut deserializer)
+}
+
+/// A text, a number or a truth value as text; `None` for anything else.
+pub(super) fn plain(value: &Lual) -> Option<Vec<u8>> {
+    Some(match value {
+        Lual::String(text) => text.as_bytes().to_vec(),
+        Lual::Integer(number) => number.to_string().into_bytes(),
+        Lual::Number(number) => number.to_string().into_bytes(),
+        Lual::Boolean(switch) => switch.to_string().into_bytes(),
+        _ => return None,
+    })
 }
 
 /// A path as Lua has it, which need not be valid UTF-8.

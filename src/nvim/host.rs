@@ -1,17 +1,19 @@
-//! Neovim as the workspace's host.
+//! Neovim as the workspace's host. Its texts are asked for by way of its Lua: nvim-oxi, which cannot tell whose a text is, never
+//! frees one.
 
-use std::{env, ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf, rc::Rc};
+use std::{collections::HashMap, env, os::unix::ffi::OsStrExt, path::PathBuf, rc::Rc};
 
 use jiff::Timestamp;
-use mlua::{BString, Table};
+use mlua::{BString, FromLua, FromLuaMulti, Function, IntoLuaMulti, Table};
+use nvim_oxi::api;
 
 use super::{
     buffer::BufferText,
     convert::{self, table},
     shim::Shim,
 };
-use flemma_agent::{CursorReason, Level, LifecycleEvent};
-use flemma_chat::{Diagnostic, Severity, Text, TextEdit};
+use flemma_agent::LifecycleEvent;
+use flemma_chat::{Text, TextEdit};
 use flemma_model::UserError;
 use flemma_provider::usage::Record;
 use flemma_tools::Written;
@@ -32,16 +34,10 @@ impl Shim {
             HostEffect::Redraw { buffer } => self.tell("redraw", buffer),
             HostEffect::Unsettled { buffer } => self.tell("unsettled", buffer),
             HostEffect::Diagnose { buffer, diagnostics } => {
-                self.tell("diagnose", (buffer, self.diagnostics(diagnostics)?))
+                self.tell("diagnose", (buffer, convert::to_lua(&self.lua, &diagnostics)?))
             }
             HostEffect::Cursor { buffer, target } => {
-                let reason = match target.reason {
-                    CursorReason::Pending => "pending",
-                    CursorReason::Awaited => "awaited",
-                    CursorReason::Result => "result",
-                    CursorReason::Prompt => "prompt",
-                };
-                self.tell("cursor", (buffer, target.line, reason))
+                self.tell("cursor", (buffer, target.line, convert::to_lua(&self.lua, &target.reason)?))
             }
             HostEffect::Follow { buffer } => self.tell("follow", buffer),
             HostEffect::Unfold { buffer, line } => self.tell("unfold", (buffer, line)),
@@ -52,12 +48,7 @@ impl Shim {
             HostEffect::Driven { buffer } => self.tell("driven", buffer),
             HostEffect::CheckFiles { written } => self.tell("check_files", names(written)),
             HostEffect::Notify { level, message } => {
-                let level = match level {
-                    Level::Info => "info",
-                    Level::Warn => "warn",
-                    Level::Error => "error",
-                };
-                self.tell("notify", (level, message))
+                self.tell("notify", (convert::to_lua(&self.lua, &level)?, message))
             }
             HostEffect::RefuseLate { buffer, tool, call, text } => {
                 self.tell("refuse_late", (buffer, tool, call, self.lua.create_string(text)?))
@@ -106,14 +97,6 @@ impl Shim {
         })
     }
 
-    fn diagnostics(&self, diagnostics: &[Diagnostic]) -> mlua::Result<Table> {
-        let item = |diagnostic: &Diagnostic| {
-            let severity = if diagnostic.severity == Severity::Error { "error" } else { "warning" };
-            Ok(table!(self.lua, line: diagnostic.line, severity: severity, message: diagnostic.message.as_str()))
-        };
-        convert::list(&self.lua, diagnostics.iter().map(item))
-    }
-
     fn end_of_write(&self, saved: &Saved) -> mlua::Result<Table> {
         let Saved { tick, problem, is_current, is_replying } = saved;
         let problem = problem.as_ref().map(ToString::to_string);
@@ -146,8 +129,9 @@ impl Host for Shim {
     fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), UserError> {
         let (start, end) = (edit.start, edit.end);
         let lines = self.lua.create_sequence_from(edit.lines.iter().map(String::as_str));
-        let written = lines
-            .and_then(|lines| self.write_lines((buffer, start.line, start.column, end.line, end.column, lines, joins)));
+        let written: mlua::Result<()> = lines.and_then(|lines| {
+            self.ask("write", (buffer, start.line, start.column, end.line, end.column, lines, joins))
+        });
         written.map_err(|error| UserError::new(convert::words(&error)))
     }
 
@@ -157,38 +141,61 @@ impl Host for Shim {
         }
     }
 
+    /// `:help 'modified'`.
     fn has_changes(&self, buffer: i32) -> bool {
-        self.editor.is_modified(buffer)
+        api::Buffer::from(buffer).is_loaded() && self.option(buffer, "modified")
     }
 
     /// `:help :checktime`.
     fn read_again(&self, buffer: i32) -> bool {
-        self.ask("read_again", buffer)
+        self.ask("read_again", buffer).unwrap_or_default()
     }
 
+    /// The working directory is the window's that shows the buffer, since the windows of other buffers may have folders of their
+    /// own: `:help getcwd()`.
     fn place(&self, buffer: i32) -> Place {
-        let (file, cwd) = self.editor.place(buffer);
-        Place { file, cwd, project: None }
+        let window = || -> mlua::Result<(i64, i64)> {
+            let windows: Vec<i64> = self.vim("fn", "win_findbuf", buffer)?;
+            let place: [i64; 2] = self.vim("fn", "win_id2tabwin", windows.first().copied().unwrap_or_default())?;
+            Ok((place[0], place[1]))
+        };
+        let folder_of = match window() {
+            Ok((tab, window)) if window > 0 => (window, tab),
+            _ => (-1, -1),
+        };
+        let folder: BString = self.vim("fn", "getcwd", folder_of).unwrap_or_default();
+        let file = String::from_utf8(self.name(buffer).into()).unwrap_or_default();
+        Place { file, cwd: convert::path(folder), project: None }
     }
 
+    /// `:help nvim_list_bufs()`.
     fn open_conversations(&self) -> Vec<PathBuf> {
-        self.editor.files_of_type("chat")
+        let loaded = api::list_bufs().filter(api::Buffer::is_loaded).map(|buffer| buffer.handle());
+        let wanted = loaded.filter(|buffer| self.option::<String>(*buffer, "filetype") == "chat");
+        wanted.map(|buffer| convert::path(self.name(buffer))).filter(|path| !path.as_os_str().is_empty()).collect()
     }
 
+    /// `:help nvim_list_runtime_paths()`. It gives those of 'packpath' as well, and leaves relative ones as they are.
     fn runtime_folders(&self) -> Vec<PathBuf> {
-        self.editor.runtime_folders(&env::current_dir().unwrap_or_default())
+        let here = env::current_dir().unwrap_or_default();
+        let folders: Vec<BString> = self.vim("api", "nvim_list_runtime_paths", ()).unwrap_or_default();
+        folders.into_iter().map(|folder| here.join(convert::path(folder))).collect()
     }
 
+    /// `:help strftime()`: in the time zone of the system or of $TZ.
     fn local_time(&self, at: Timestamp) -> String {
-        self.editor.local_time(at)
+        self.vim("fn", "strftime", ("%Y-%m-%d %H:%M", at.as_second())).unwrap_or_default()
     }
 
+    /// `:help nvim_list_uis()`.
     fn has_ui(&self) -> bool {
-        self.editor.has_ui()
+        self.vim::<Table>("api", "nvim_list_uis", ()).is_ok_and(|all| !all.is_empty())
     }
 
+    /// `:help v:servername`.
     fn server(&self) -> Option<String> {
-        self.editor.server()
+        let address = self.field::<Table>("v").and_then(|variables| variables.get::<String>("servername"));
+        address.ok().filter(|address| !address.is_empty())
     }
 
     fn is_editor(&self) -> bool {
@@ -197,23 +204,59 @@ impl Host for Shim {
 
     /// `:help nvim_tabpage_list_wins()`, `:help FocusLost`.
     fn is_in_sight(&self, buffer: i32) -> bool {
-        self.ask("is_in_sight", buffer)
+        self.ask("is_in_sight", buffer).unwrap_or_default()
     }
 
+    /// Insert, Replace or Select mode: `:help mode()`.
     fn is_typing(&self, buffer: i32) -> bool {
-        self.editor.is_typing(buffer)
+        let mode = || self.vim::<Table>("api", "nvim_get_mode", ())?.get::<String>("mode");
+        let is_here = api::get_current_buf().handle() == buffer;
+        let mode = if is_here { mode().unwrap_or_default() } else { String::new() };
+        // For one command, as after Ctrl-O.
+        mode.strip_prefix('n').unwrap_or(&mode).starts_with(['i', 'R', 's', 'S', '\u{13}'])
     }
 
     /// `:help 'modified'`.
     fn unsaved_files(&self) -> Vec<PathBuf> {
-        let names: Vec<BString> = self.ask("unsaved", ());
-        names.iter().map(|name| PathBuf::from(OsStr::from_bytes(name))).collect()
+        let names: Vec<BString> = self.ask("unsaved", ()).unwrap_or_default();
+        names.into_iter().map(convert::path).collect()
     }
 
     fn write_now(&self, buffer: i32) -> Option<UserError> {
         // Without an answer, the shim has failed, and the file may not be written.
-        let problem: Option<String> = self.ask("write_now", buffer);
+        let problem: Option<String> = self.ask("write_now", buffer).unwrap_or_default();
         let problem = problem.unwrap_or_else(|| "the file could not be written".to_owned());
         (!problem.is_empty()).then(|| UserError::new(problem))
+    }
+}
+
+/// What is asked of Neovim by its Lua.
+impl Shim {
+    /// A field of `vim`.
+    fn field<R: FromLua>(&self, name: &str) -> mlua::Result<R> {
+        self.lua.globals().get::<Table>("vim")?.get(name)
+    }
+
+    /// Calls a function of `vim.api` or `vim.fn`.
+    fn vim<R: FromLuaMulti>(&self, module: &str, name: &str, args: impl IntoLuaMulti) -> mlua::Result<R> {
+        self.field::<Table>(module)?.get::<Function>(name)?.call(args)
+    }
+
+    /// Calls a function when no function of the library is on the stack: `:help vim.schedule()`.
+    ///
+    /// # Errors
+    /// When Lua is out of memory.
+    pub(super) fn schedule(&self, function: Function) -> mlua::Result<()> {
+        self.field::<Function>("schedule")?.call(function)
+    }
+
+    /// The full name of a buffer; empty for one that has none or is gone: `:help nvim_buf_get_name()`.
+    fn name(&self, buffer: i32) -> BString {
+        self.vim("api", "nvim_buf_get_name", buffer).unwrap_or_default()
+    }
+
+    /// An option of a buffer: `:help nvim_get_option_value()`.
+    fn option<R: FromLuaMulti + Default>(&self, buffer: i32, name: &str) -> R {
+        self.vim("api", "nvim_get_option_value", (name, HashMap::from([("buf", buffer)]))).unwrap_or_default()
     }
 }

@@ -9,13 +9,13 @@ use std::{
     sync::Arc,
 };
 
-use mlua::{Function, Lua, Table, Value};
+use mlua::{Function, IntoLuaMulti, Lua, LuaString, MultiValue, Table, Value};
 use nvim_oxi::api;
 
 use super::{
     convert::{self, Room, table},
     functions::Functions,
-    shim::{Shim, ToolDetails},
+    shim::Shim,
 };
 use flemma_model::UserError;
 use flemma_tools::{
@@ -91,31 +91,9 @@ pub(super) fn describe(lua: &Lua, functions: &Functions, definition: &Definition
 }
 
 /// Starts a call of the function `execute`. Gives the function that stops it, if it returned one.
-pub(super) fn start(lua: &Lua, shim: &Rc<Shim>, execute: &Function, run: ToolRun<'_>) -> Option<StopTool> {
+pub(super) fn start(shim: &Rc<Shim>, execute: &Function, run: ToolRun<'_>) -> Option<StopTool> {
     let ToolRun { buffer, definition, call, input, timeout, resolved_by, is_resolved_here, latest, answer, .. } = run;
-    let number = run.run;
-    let progress = definition.streaming.then(|| {
-        lua.create_function(move |_, text: mlua::LuaString| {
-            latest.put(&text.to_string_lossy());
-            Ok(())
-        })
-    });
-    let about = || -> mlua::Result<Table> {
-        let (role, host) = (resolved_by.role.as_str(), resolved_by.host.as_str());
-        let by = table!(lua, role: role, process: resolved_by.process, host: host, here: is_resolved_here);
-        Ok(table!(lua, call_id: call.id.0.as_str(), run: number, resolved_by: by))
-    };
-    let details = progress
-        .transpose()
-        .and_then(|progress| Ok(ToolDetails { buffer, tool: call.name.clone(), timeout, progress, about: about()? }));
-    let input = details.and_then(|details| Ok((convert::from_json(lua, input)?, details)));
-    let (input, details) = match input {
-        Ok(input) => input,
-        Err(error) => {
-            answer.finish(failed(&answer, &convert::words(&error)));
-            return None;
-        }
-    };
+    let (number, lua) = (run.run, &shim.lua);
     let is_client = matches!(definition.executor, Executor::Client(_));
     let answers = Answers {
         answer,
@@ -123,8 +101,32 @@ pub(super) fn start(lua: &Lua, shim: &Rc<Shim>, execute: &Function, run: ToolRun
         late: is_client.then(|| Late { shim: Rc::clone(shim), buffer, call: call.id.0.clone() }),
         is_first: Rc::new(Cell::new(true)),
     };
-    let run = Run { execute: execute.clone(), input, details, is_async: definition.is_async, answers };
-    if is_client { run.when_drawn(lua, shim) } else { run.now(lua, shim) }
+    let taken = answers.clone();
+    let arguments = || -> mlua::Result<MultiValue> {
+        let callback =
+            lua.create_function(move |lua, (value, problem): (Value, Value)| taken.take(lua, value, problem))?;
+        let progress = definition.streaming.then(|| {
+            lua.create_function(move |_, text: LuaString| {
+                latest.put(&text.to_string_lossy());
+                Ok(())
+            })
+        });
+        let (role, host) = (resolved_by.role.as_str(), resolved_by.host.as_str());
+        let by = table!(lua, role: role, process: resolved_by.process, host: host, here: is_resolved_here);
+        let about = table!(lua, call_id: call.id.0.as_str(), run: number, resolved_by: by);
+        let context = (buffer, call.name.as_str(), timeout.as_secs_f64(), progress.transpose()?, about);
+        (execute, convert::from_json(lua, input)?, callback, context).into_lua_multi(lua)
+    };
+    match arguments() {
+        Ok(arguments) => {
+            let run = Run { arguments, is_async: definition.is_async, answers };
+            if is_client { run.when_drawn(shim) } else { run.now(shim) }
+        }
+        Err(error) => {
+            answers.fail(&convert::words(&error));
+            None
+        }
+    }
 }
 
 /// Where the answers of one run go. The first one counts.
@@ -147,6 +149,11 @@ struct Late {
 }
 
 impl Answers {
+    /// The tool has failed, and this is why.
+    fn fail(&self, what: &str) {
+        self.answer.finish(LuaOutcome::failure(format!("The tool `{}` failed: {what}", self.answer.tool())));
+    }
+
     /// Takes a value that the tool has returned or passed to its callback.
     fn take(&self, lua: &Lua, value: Value, problem: Value) -> mlua::Result<()> {
         let outcome = outcome(lua, self.answer.tool(), self.schema.as_deref(), value, problem);
@@ -166,56 +173,53 @@ impl Answers {
 
 /// A call that is ready to run.
 struct Run {
-    execute: Function,
-    input: Value,
-    details: ToolDetails,
+    /// What `run_tool` of the shim takes.
+    arguments: MultiValue,
     is_async: bool,
     answers: Answers,
 }
 
 impl Run {
     /// Runs it here and now.
-    fn now(self, lua: &Lua, shim: &Shim) -> Option<StopTool> {
-        let Self { execute, input, details, is_async, answers } = self;
-        let answer = &answers.answer;
-        let returned = callback(lua, &answers).and_then(|callback| shim.run_tool(&execute, input, callback, details));
+    fn now(self, shim: &Shim) -> Option<StopTool> {
+        let Self { arguments, is_async, answers } = self;
+        let returned: mlua::Result<(bool, Value, Value)> = shim.ask("run_tool", arguments);
         let taken = match returned {
             Ok((true, Value::Function(stop), _)) if is_async => {
                 return Some(Box::new(move || stop.call::<()>(()).map_err(|error| convert::lua_error(&error))));
             }
-            Ok((true, Value::Nil, Value::Nil)) if is_async => return None,
-            Ok((true, value, problem)) => answers.take(lua, value, problem),
+            Ok((true, Value::Nil, Value::Nil)) if is_async => Ok(()),
+            Ok((true, value, problem)) => answers.take(&shim.lua, value, problem),
             Ok((false, thrown, _)) => {
-                answer.finish(failed(answer, &thrown.to_string().unwrap_or_default()));
-                return None;
+                answers.fail(&thrown.to_string().unwrap_or_default());
+                Ok(())
             }
             Err(error) => Err(error),
         };
         if let Err(error) = taken {
-            answer.finish(failed(answer, &convert::words(&error)));
+            answers.fail(&convert::words(&error));
         }
         None
     }
 
     /// Runs it when the reply that calls the tool is on the screen: it may ask the user something.
-    fn when_drawn(self, lua: &Lua, shim: &Rc<Shim>) -> Option<StopTool> {
+    fn when_drawn(self, shim: &Rc<Shim>) -> Option<StopTool> {
         let state = Rc::new(RefCell::new(Later::Waits(Box::new(self))));
         let (begun, its_shim) = (Rc::clone(&state), Rc::clone(shim));
-        let begin = lua.create_function(move |lua, ()| {
+        let begin = shim.lua.create_function(move |_, ()| {
             // A prompt may wait, and then nothing is drawn. What other plugins draw may fail.
             let _ = api::command("redraw");
             if let Later::Waits(run) = begun.replace(Later::Runs(None)) {
-                let stop = run.now(lua, &its_shim);
+                let stop = run.now(&its_shim);
                 if let Later::Runs(own) = &mut *begun.borrow_mut() {
                     *own = stop;
                 }
             }
             Ok(())
         });
-        if let Err(error) = begin.and_then(|begin| shim.editor.schedule(begin)) {
+        if let Err(error) = begin.and_then(|begin| shim.schedule(begin)) {
             if let Later::Waits(run) = state.replace(Later::Runs(None)) {
-                let answer = &run.answers.answer;
-                answer.finish(failed(answer, &convert::words(&error)));
+                run.answers.fail(&convert::words(&error));
             }
             return None;
         }
@@ -233,26 +237,13 @@ enum Later {
     Runs(Option<StopTool>),
 }
 
-fn failed(answer: &ToolAnswer, what: &str) -> LuaOutcome {
-    LuaOutcome::failure(format!("The tool `{}` failed: {what}", answer.tool()))
-}
-
-fn callback(lua: &Lua, answers: &Answers) -> mlua::Result<Function> {
-    let answers = answers.clone();
-    lua.create_function(move |lua, (value, problem): (Value, Value)| answers.take(lua, value, problem))
-}
-
 /// What a tool's value means. `problem` is what came behind it: Lua's own functions return `nil` and a reason.
 fn outcome(lua: &Lua, tool: &str, schema: Option<&serde_json::Value>, value: Value, problem: Value) -> LuaOutcome {
-    let text = |bytes: Vec<u8>| LuaOutcome::new(LuaValue::Text(bytes), false);
     match value {
         Value::Nil if let Value::String(problem) = problem => {
             LuaOutcome::new(LuaValue::Failure { error: problem.as_bytes().to_vec(), output: None }, false)
         }
-        Value::String(string) => text(string.as_bytes().to_vec()),
-        value @ (Value::Integer(_) | Value::Number(_) | Value::Boolean(_)) => {
-            text(value.to_string().unwrap_or_default().into_bytes())
-        }
+        value if let Some(plain) = convert::plain(&value) => LuaOutcome::new(LuaValue::Text(plain), false),
         Value::Table(table) => outcome_of_table(lua, tool, schema, &table),
         Value::Nil => LuaOutcome::failure(format!(
             "The tool `{tool}` returned nothing. (For its author: return a string or a table; a tool that answers \

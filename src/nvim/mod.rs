@@ -2,25 +2,22 @@
 //!
 //! `luaopen_flemma_native` builds the table of functions ([`exports`]) that the Lua code calls. Each of them is a call of the
 //! [`flemma_workspace`], which calls back through its two ports. [`host`] shows and writes by way of `lua/flemma/host.lua`
-//! ([`shim`]) and asks Neovim itself ([`editor`]); [`scripts`] runs the Lua of users, plugins and files. Background work wakes the
-//! main thread through [`waker`]; the export `drain` takes what it left. Every export goes through mlua, which turns a panic into
+//! ([`shim`]) and asks Neovim itself; [`scripts`] runs the Lua of users, plugins and files. Background work wakes the main thread
+//! through [`waker`]; the export `drain` takes what it left. Every export goes through mlua, which turns a panic into
 //! a Lua error: no panic unwinds into Neovim.
 
 mod binding;
 mod buffer;
 mod convert;
-mod editor;
 mod exports;
 mod functions;
 mod host;
 mod lua_tools;
 mod opt;
-mod panics;
 mod policies;
 mod review_table;
 mod scripts;
 mod shim;
-mod tool_functions;
 mod waker;
 
 use mlua::Lua;

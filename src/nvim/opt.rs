@@ -5,7 +5,7 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use mlua::{Function, Lua, Table, UserData, UserDataMethods, Value};
+use mlua::{Function, IntoLuaMulti, Lua, Table, UserData, UserDataMethods, Value};
 
 use serde_json::Map;
 
@@ -66,20 +66,16 @@ impl Evaluation {
         let node = move |lua: &Lua, path: String| {
             let found = session.with(|options| {
                 Ok(match options.node(&path)? {
-                    Node::Value => ("value", Some(options.get(&path)), None),
-                    Node::Table => ("table", None, None),
-                    Node::List => ("list", None, Some(options.list(&path))),
+                    Node::Value => convert::from_json(lua, &options.get(&path))
+                        .and_then(|value| ("value", value).into_lua_multi(lua)),
+                    Node::Table => "table".into_lua_multi(lua),
+                    Node::List => match options.list(&path) {
+                        Ok(list) => ("list", List(list)).into_lua_multi(lua),
+                        Err(problem) => ("list", Value::Nil, problem.to_string()).into_lua_multi(lua),
+                    },
                 })
             });
-            Ok(match found {
-                Err(problem) => (None, lua.create_string(problem.to_string()).map(Value::String)?, None),
-                Ok((kind, Some(value), _)) => (Some(kind), convert::from_json(lua, &value)?, None),
-                Ok((kind, None, Some(Ok(list)))) => {
-                    (Some(kind), Value::UserData(lua.create_userdata(List(list))?), None)
-                }
-                Ok((kind, None, Some(Err(problem)))) => (Some(kind), Value::Nil, Some(problem.to_string())),
-                Ok((kind, None, None)) => (Some(kind), Value::Nil, None),
-            })
+            found.unwrap_or_else(|problem| (Value::Nil, problem.to_string()).into_lua_multi(lua))
         };
         table.set("node", lua.create_function(node)?)?;
         // set(path, value) -> nil, or a problem

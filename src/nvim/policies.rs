@@ -2,7 +2,7 @@
 
 use std::{cell::OnceCell, rc::Rc};
 
-use mlua::{Function, Lua, Value};
+use mlua::{Function, Value};
 
 use super::{
     convert::{self, table},
@@ -23,17 +23,17 @@ pub(super) enum Limits {
 }
 
 /// A policy: the function gets the tool's name, the input, and a table with `bufnr` and `tool_id`.
-pub(super) fn policy(lua: &Lua, shim: &Rc<Shim>, function: Function, limits: Limits) -> Resolve {
-    let (lua, shim) = (lua.clone(), Rc::clone(shim));
-    Rc::new(move |call| own_decision(ask(&lua, &shim, &function, call, limits)))
+pub(super) fn policy(shim: &Rc<Shim>, function: Function, limits: Limits) -> Resolve {
+    let shim = Rc::clone(shim);
+    Rc::new(move |call| own_decision(ask(&shim, &function, call, limits)))
 }
 
 /// A policy in a module: a function, or a table with `resolve`. The module is loaded when the policy is first asked.
-pub(super) fn module(lua: &Lua, shim: &Rc<Shim>, module: &str) -> Resolve {
-    let (lua, shim, name, loaded) = (lua.clone(), Rc::clone(shim), module.to_owned(), OnceCell::new());
+pub(super) fn module(shim: &Rc<Shim>, module: &str) -> Resolve {
+    let (shim, name, loaded) = (Rc::clone(shim), module.to_owned(), OnceCell::new());
     Rc::new(move |call| {
         let load = || -> Result<Function, LuaError> {
-            let require: Function = lua.globals().get("require").map_err(|error| convert::lua_error(&error))?;
+            let require: Function = shim.lua.globals().get("require").map_err(|error| convert::lua_error(&error))?;
             match require.call::<Value>(name.as_str()).map_err(|error| convert::lua_error(&error))? {
                 Value::Function(function) => Ok(function),
                 Value::Table(table) => {
@@ -46,16 +46,16 @@ pub(super) fn module(lua: &Lua, shim: &Rc<Shim>, module: &str) -> Resolve {
             }
         };
         let function = loaded.get_or_init(load).clone().map_err(|error| LuaError::new(format!("failed: {error}")))?;
-        own_decision(ask(&lua, &shim, &function, call, Limits::None))
+        own_decision(ask(&shim, &function, call, Limits::None))
     })
 }
 
 /// A plugin's resolver.
-pub(super) fn resolver(lua: &Lua, shim: &Rc<Shim>, function: Function) -> Resolve {
-    let (lua, shim) = (lua.clone(), Rc::clone(shim));
+pub(super) fn resolver(shim: &Rc<Shim>, function: Function) -> Resolve {
+    let shim = Rc::clone(shim);
     Rc::new(move |call| {
-        let answer = ask(&lua, &shim, &function, call, Limits::None).map_err(|error| convert::lua_error(&error))?;
-        decision(&answer)
+        let answer = ask(&shim, &function, call, Limits::None).map_err(|error| convert::lua_error(&error))?;
+        meaning(&answer, &WORDS)
     })
 }
 
@@ -64,13 +64,13 @@ fn own_decision(answer: mlua::Result<Value>) -> Result<Option<Decision>, LuaErro
     match answer {
         Ok(Value::Boolean(true)) => Ok(Some(Decision::Approve)),
         Ok(Value::Boolean(false)) => Ok(Some(Decision::RequireApproval)),
-        Ok(value) => decision(&value),
+        Ok(value) => meaning(&value, &WORDS),
         Err(error) => Err(LuaError::new(format!("failed: {}", convert::words(&error)))),
     }
 }
 
 /// What a word means; nothing for nil.
-fn decision(value: &Value) -> Result<Option<Decision>, LuaError> {
+pub(super) fn meaning<T: Copy>(value: &Value, words: &[(&str, T)]) -> Result<Option<T>, LuaError> {
     let word = match value {
         Value::Nil => return Ok(None),
         Value::String(word) => word.to_string_lossy(),
@@ -79,8 +79,8 @@ fn decision(value: &Value) -> Result<Option<Decision>, LuaError> {
             return Err(LuaError::new(format!("returned {shown}, a {}", other.type_name())));
         }
     };
-    let known = WORDS.iter().find(|(known, _)| *known == word);
-    known.map(|(_, decision)| Some(*decision)).ok_or_else(|| LuaError::new(format!("returned \"{word}\"")))
+    let known = words.iter().find(|(known, _)| *known == word);
+    known.map(|(_, meaning)| Some(*meaning)).ok_or_else(|| LuaError::new(format!("returned \"{word}\"")))
 }
 
 const WORDS: [(&str, Decision); 3] =
@@ -91,11 +91,11 @@ pub(super) fn word(decision: Decision) -> &'static str {
     WORDS.iter().find(|(_, known)| *known == decision).map_or("", |(word, _)| word)
 }
 
-fn ask(lua: &Lua, shim: &Shim, function: &Function, call: &ApprovalCall<'_>, limits: Limits) -> mlua::Result<Value> {
-    let context = table!(lua, bufnr: call.buffer, tool_id: call.id.0.as_str());
-    let arguments = (call.tool, convert::from_json(lua, call.input)?, context);
+fn ask(shim: &Shim, function: &Function, call: &ApprovalCall<'_>, limits: Limits) -> mlua::Result<Value> {
+    let context = table!(shim.lua, bufnr: call.buffer, tool_id: call.id.0.as_str());
+    let arguments = (call.tool, convert::from_json(&shim.lua, call.input)?, context);
     match limits {
         Limits::None => function.call(arguments),
-        Limits::OfFiles => shim.guard(function, arguments),
+        Limits::OfFiles => shim.guarded("guard", (function, arguments)),
     }
 }

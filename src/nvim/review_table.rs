@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc};
 use mlua::{Lua, Table};
 
 use super::convert::{self, table};
-use flemma_text::{hunk_places::HunkPlace, hunk_rows::HunkRows};
+use flemma_text::hunk_places::HunkPlace;
 use flemma_workspace::{DrawnHunks, Reviewed, ReviewedFile};
 
 /// The table that `review` calls back with.
@@ -77,13 +77,5 @@ pub(super) fn read_places(numbers: &[usize]) -> Vec<HunkPlace> {
 
 /// The table that `hunk_rows` calls back with.
 pub(super) fn drawn(lua: &Lua, drawn: &DrawnHunks) -> mlua::Result<Table> {
-    let rows = convert::list(lua, drawn.rows.iter().map(|rows| hunk(lua, rows)))?;
-    Ok(table!(lua, hunks: places(lua, &drawn.places)?, rows: rows))
-}
-
-fn hunk(lua: &Lua, rows: &HunkRows) -> mlua::Result<Table> {
-    let lines = |lines: &[Vec<String>]| {
-        convert::list(lua, lines.iter().map(|rows| convert::list(lua, rows.iter().map(|row| Ok(row.as_str())))))
-    };
-    Ok(table!(lua, old: lines(&rows.old)?, new: lines(&rows.new)?, more: rows.more, is_cut: rows.is_cut))
+    Ok(table!(lua, hunks: places(lua, &drawn.places)?, rows: convert::to_lua(lua, &drawn.rows)?))
 }

@@ -1,8 +1,8 @@
 //! Runs Lua for the workspace: see [`Scripts`].
 
-use std::{ffi::OsString, fs, os::unix::ffi::OsStringExt, rc::Rc};
+use std::{convert::Infallible, ffi::OsString, fs, os::unix::ffi::OsStringExt, rc::Rc};
 
-use mlua::{IntoLuaMulti, Lua, Value};
+use mlua::{IntoLuaMulti, Lua, LuaString, Table, Value};
 use nvim_oxi::api;
 
 use super::{
@@ -12,7 +12,6 @@ use super::{
     policies::{self, Limits},
     review_table,
     shim::Shim,
-    tool_functions,
 };
 use flemma_config::buffer::BufferOptions;
 use flemma_model::{ModelError, UserError};
@@ -27,14 +26,13 @@ use flemma_workspace::{
 
 /// The Lua of this Neovim.
 pub(super) struct LuaScripts {
-    lua: Lua,
     shim: Rc<Shim>,
     functions: Rc<Functions>,
 }
 
 impl LuaScripts {
-    pub(super) fn new(lua: &Lua, shim: &Rc<Shim>, functions: &Rc<Functions>) -> Self {
-        Self { lua: lua.clone(), shim: Rc::clone(shim), functions: Rc::clone(functions) }
+    pub(super) fn new(shim: &Rc<Shim>, functions: &Rc<Functions>) -> Self {
+        Self { shim: Rc::clone(shim), functions: Rc::clone(functions) }
     }
 
     /// Calls a function of a definition, which cannot change the buffer. One that was released says nothing.
@@ -45,15 +43,20 @@ impl LuaScripts {
         arguments: impl FnOnce() -> mlua::Result<A>,
     ) -> Result<Value, LuaError> {
         let Some(function) = self.functions.get(function) else { return Ok(Value::Nil) };
-        let asked = arguments().and_then(|arguments| self.shim.ask_tool(buffer, &function, arguments));
+        let asked = arguments().and_then(|arguments| self.shim.guarded("ask_tool", (buffer, function, arguments)));
         asked.map_err(|error| convert::lua_error(&error))
     }
 
-    /// Calls a function that waits for something, for the first and the last time.
-    fn call_back(&self, callback: LuaRef, arguments: mlua::Result<impl IntoLuaMulti>) {
+    /// Calls a function that waits for something, for the first and the last time: with what it waits for, or with nil and why
+    /// there is none.
+    fn call_back(&self, callback: LuaRef, answer: Result<mlua::Result<impl IntoLuaMulti>, impl ToString>) {
         let Some(function) = self.functions.get(callback) else { return };
         self.functions.release(callback);
-        if let Err(error) = arguments.and_then(|arguments| function.call::<()>(arguments)) {
+        let called: mlua::Result<()> = match answer {
+            Ok(values) => values.and_then(|values| function.call(values)),
+            Err(problem) => function.call((Value::Nil, problem.to_string())),
+        };
+        if let Err(error) = called {
             self.shim.report(&error);
         }
     }
@@ -68,12 +71,11 @@ impl Scripts for LuaScripts {
             )));
             return None;
         };
-        lua_tools::start(&self.lua, &self.shim, &execute, run)
+        lua_tools::start(&self.shim, &execute, run)
     }
 
     fn preview(&self, asked: CallContext<'_>, width: usize) -> Result<Option<String>, LuaError> {
-        let arguments =
-            || Ok((convert::from_json(&self.lua, asked.input)?, width, tool_functions::about(&self.lua, asked)?));
+        let arguments = || Ok((convert::from_json(&self.shim.lua, asked.input)?, width, about(&self.shim.lua, asked)?));
         Ok(match self.ask_tool(asked.buffer, asked.function, arguments)? {
             Value::String(body) => Some(body.to_string_lossy()),
             _ => None,
@@ -82,28 +84,28 @@ impl Scripts for LuaScripts {
 
     fn rejection(&self, asked: CallContext<'_>, reason: Option<&str>) -> Result<Option<String>, LuaError> {
         let arguments = || {
-            let about = tool_functions::about(&self.lua, asked)?;
+            let about = about(&self.shim.lua, asked)?;
             about.set("reason", reason)?;
-            Ok((convert::from_json(&self.lua, asked.input)?, about))
+            Ok((convert::from_json(&self.shim.lua, asked.input)?, about))
         };
         let answer = self.ask_tool(asked.buffer, asked.function, arguments);
-        tool_functions::text(&answer.map_err(tool_functions::failed)?)
+        text(&answer.map_err(failed)?)
     }
 
     fn declared_approval(&self, asked: CallContext<'_>) -> Result<Option<DeclaredApproval>, LuaError> {
-        let arguments = || Ok((convert::from_json(&self.lua, asked.input)?, tool_functions::about(&self.lua, asked)?));
+        let arguments = || Ok((convert::from_json(&self.shim.lua, asked.input)?, about(&self.shim.lua, asked)?));
         let answer = self.ask_tool(asked.buffer, asked.function, arguments);
-        tool_functions::approval(&answer.map_err(tool_functions::failed)?)
+        policies::meaning(&answer.map_err(failed)?, &DeclaredApproval::WORDS)
     }
 
     fn is_enabled(&self, function: LuaRef, buffer: i32, is_named: bool) -> Result<bool, LuaError> {
-        let arguments = || Ok(table!(self.lua, bufnr: buffer, named: is_named));
+        let arguments = || Ok(table!(self.shim.lua, bufnr: buffer, named: is_named));
         let asked = self.ask_tool(buffer, function, arguments);
-        tool_functions::switch(&asked.map_err(tool_functions::failed)?)
+        switch(&asked.map_err(failed)?)
     }
 
     fn policy_module(&self, module: &str) -> Resolve {
-        policies::module(&self.lua, &self.shim, module)
+        policies::module(&self.shim, module)
     }
 
     fn parse(
@@ -113,7 +115,7 @@ impl Scripts for LuaScripts {
         code: &str,
     ) -> Result<Result<serde_json::Value, LuaError>, Vec<String>> {
         let parsed = self.shim.parse(buffer, language, code)?;
-        let parsed = parsed.and_then(|value| convert::to_json(&self.lua, value));
+        let parsed = parsed.and_then(|value| convert::to_json(&self.shim.lua, value));
         Ok(parsed.map_err(|error| convert::lua_error(&error)))
     }
 
@@ -123,17 +125,20 @@ impl Scripts for LuaScripts {
             ScriptError { line: 0, message }
         };
         let evaluation = opt::Evaluation::new(options);
-        let table = evaluation.table(&self.lua).map_err(internal)?;
+        let table = evaluation.table(&self.shim.lua).map_err(internal)?;
         // One line above it, for the fence: so that the code's lines have the file's numbers.
-        let (ok, problem, line) = self.shim.run_frontmatter(&format!("\n{code}"), table).map_err(internal)?;
+        let ran = self.shim.ask("run_frontmatter", (format!("\n{code}"), table)).map_err(internal)?;
+        let (ok, problem, line): (bool, Option<LuaString>, Option<usize>) = ran;
         let (options, function) = evaluation.finish();
         match options {
             Some(options) if ok => {
-                let policy =
-                    function.map(|function| policies::policy(&self.lua, &self.shim, function, Limits::OfFiles));
+                let policy = function.map(|function| policies::policy(&self.shim, function, Limits::OfFiles));
                 Ok(FrontmatterRun { file: options.finish(), policy })
             }
-            _ => Err(ScriptError { line: line.unwrap_or(1).saturating_sub(1), message: problem.unwrap_or_default() }),
+            _ => {
+                let message = problem.map(|problem| problem.to_string_lossy()).unwrap_or_default();
+                Err(ScriptError { line: line.unwrap_or(1).saturating_sub(1), message })
+            }
         }
     }
 
@@ -147,10 +152,8 @@ impl Scripts for LuaScripts {
     }
 
     fn files_to_pick(&self, callback: LuaRef, files: Result<FilesToPick, ModelError>) {
-        match files {
-            Ok(files) => self.call_back(callback, Ok((files.paths, files.more, files.denied, files.is_partial))),
-            Err(problem) => self.call_back(callback, Ok((Value::Nil, problem.to_string()))),
-        }
+        let values = |files: FilesToPick| Ok((files.paths, files.more, files.denied, files.is_partial));
+        self.call_back(callback, files.map(values));
     }
 
     fn command_ended(&self, callback: LuaRef, result: CommandResult) {
@@ -158,7 +161,7 @@ impl Scripts for LuaScripts {
         let problem = problem.map(|problem| problem.to_string());
         let table = || {
             Ok(table!(
-                self.lua,
+                self.shim.lua,
                 code: code,
                 signal: signal,
                 stdout: stdout,
@@ -167,29 +170,51 @@ impl Scripts for LuaScripts {
                 problem: problem,
             ))
         };
-        self.call_back(callback, table());
+        self.call_back(callback, Ok::<_, Infallible>(table()));
     }
 
     fn answered(&self, callback: LuaRef, answer: Result<serde_json::Value, UserError>) {
-        match answer {
-            Ok(answer) => self.call_back(callback, convert::from_json(&self.lua, &answer)),
-            Err(problem) => self.call_back(callback, Ok((Value::Nil, problem.to_string()))),
-        }
+        self.call_back(callback, answer.map(|answer| convert::from_json(&self.shim.lua, &answer)));
     }
 
     fn reviewed(&self, callback: LuaRef, reviewed: Result<Reviewed, UserError>) {
-        match reviewed {
-            Ok(reviewed) => self.call_back(callback, review_table::review(&self.lua, &reviewed)),
-            Err(problem) => self.call_back(callback, Ok((Value::Nil, problem.to_string()))),
-        }
+        self.call_back(callback, reviewed.map(|reviewed| review_table::review(&self.shim.lua, &reviewed)));
     }
 
     fn drawn(&self, callback: LuaRef, drawn: &DrawnHunks) {
-        self.call_back(callback, review_table::drawn(&self.lua, drawn));
+        self.call_back(callback, Ok::<_, Infallible>(review_table::drawn(&self.shim.lua, drawn)));
     }
 
     fn forget(&self, callback: LuaRef) {
         self.functions.release(callback);
+    }
+}
+
+/// The table that says which call a function is asked about.
+fn about(lua: &Lua, context: CallContext<'_>) -> mlua::Result<Table> {
+    Ok(table!(lua, bufnr: context.buffer, call_id: context.call.0.as_str()))
+}
+
+/// A function has thrown this.
+fn failed(thrown: LuaError) -> LuaError {
+    LuaError::new(format!("failed: {thrown}"))
+}
+
+/// A text, or nothing for nil. `Err` goes on after the name of the field, as those below.
+fn text(answer: &Value) -> Result<Option<String>, LuaError> {
+    match answer {
+        Value::Nil => Ok(None),
+        Value::String(text) => Ok(Some(text.to_string_lossy())),
+        other => Err(LuaError::new(format!("returned a {}, not a string", other.type_name()))),
+    }
+}
+
+/// `true` or `false`; nil is `false`, as everywhere in Lua.
+fn switch(answer: &Value) -> Result<bool, LuaError> {
+    match answer {
+        Value::Nil => Ok(false),
+        Value::Boolean(switch) => Ok(*switch),
+        other => Err(LuaError::new(format!("returned a {}, not true or false", other.type_name()))),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::{CallResult, CursorReason, Departure, Input, RequestId, Stop};
 use flemma_chat::{AwaitKind, Ending, OpenCall, Status};
 use flemma_model::{CallId, Event, Usage};
@@ -92,7 +94,8 @@ pub(super) enum RequestKind {
 }
 
 /// The severity of a message to the user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Information.
     Info,

@@ -1,5 +1,7 @@
 //! What a session needs from its environment, and what it tells it.
 
+use serde::Serialize;
+
 use super::{
     Activity, CallResult, Departure, Input, Level, Outbox, Placement, RequestId, Settings, Stop,
     rejection::{UNKNOWN_EFFECT, rejection},
@@ -214,7 +216,8 @@ pub struct CursorTarget {
 }
 
 /// Why the cursor moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CursorReason {
     /// A status block waits for the user.
     Pending,

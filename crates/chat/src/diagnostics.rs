@@ -6,6 +6,8 @@
 
 use std::collections::HashSet;
 
+use serde::Serialize;
+
 use super::{
     Block, BlockKind, Calls, Document, ParsedMessage, ResultBody, Slice, StatusBlock, Text, ToolResult, ToolUse,
     attachment, attributes, calls::Turn, escape::unescape_lines, hosted::HostedInfo, syntax::ThinkingTag,
@@ -15,7 +17,8 @@ use flemma_provider::signers;
 use flemma_text::Fence;
 
 /// The severity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// A warning.
     Warning,
@@ -24,7 +27,7 @@ pub enum Severity {
 }
 
 /// One problem.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// The line, from 0.
     pub line: usize,

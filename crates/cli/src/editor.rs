@@ -84,7 +84,7 @@ impl Editor {
     /// What it threw, or that there was no answer in time. Then it may still run.
     pub(super) fn lua(&mut self, code: &str, arguments: &[&str]) -> io::Result<String> {
         let arguments = arguments.iter().map(|argument| Value::from(*argument)).collect();
-        rpc::request_lua(&mut self.to, code, arguments)?;
+        rpc::request(&mut self.to, "nvim_exec_lua", vec![code.into(), Value::Array(arguments)])?;
         loop {
             match rpc::read(&mut self.from)? {
                 Message::Response(value) => return Ok(value.as_str().unwrap_or_default().to_owned()),

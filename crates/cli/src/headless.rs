@@ -8,7 +8,7 @@ use std::{
     mem,
     os::unix::process::CommandExt,
     path::Path,
-    process::{Child, ChildStdin, Command, Stdio},
+    process::{Child, Command, Stdio},
     sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
     thread,
     time::{Duration, Instant},
@@ -70,7 +70,6 @@ pub(super) enum Happening {
 /// The Neovim.
 pub(super) struct Headless {
     child: Child,
-    to: Option<ChildStdin>,
     happenings: Receiver<Happening>,
     printed: Receiver<String>,
     /// Whether it was asked for its mode, and has not answered.
@@ -97,8 +96,7 @@ impl Headless {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        let (Some(mut to), Some(from), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
+        let (Some(from), Some(errors)) = (child.stdout.take(), child.stderr.take()) else {
             return Err(io::Error::other("it has no pipes"));
         };
         let (tell_printed, printed) = mpsc::channel();
@@ -114,9 +112,14 @@ impl Headless {
         });
         // The channel of `--embed` (`:help --embed`, `:help channel-intro`).
         let arguments = vec![1.into(), path.into(), options.to_string().into()];
-        // A Neovim that cannot read it has exited, which is heard of.
-        let _ = rpc::request_lua(&mut to, RUN, arguments);
-        Ok(Self { child, to: Some(to), happenings, printed, is_asked: false, is_blocked: false })
+        let mut neovim = Self { child, happenings, printed, is_asked: false, is_blocked: false };
+        neovim.request("nvim_exec_lua", vec![RUN.into(), Value::Array(arguments)]);
+        Ok(neovim)
+    }
+
+    /// Sends a request, and says whether it was sent. A Neovim that cannot read it has exited, which is heard of.
+    fn request(&mut self, method: &str, arguments: Vec<Value>) -> bool {
+        self.child.stdin.as_mut().is_some_and(|to| rpc::request(to, method, arguments).is_ok())
     }
 
     /// The next that happens; `None` if nothing does until then.
@@ -137,15 +140,10 @@ impl Headless {
                 }
                 Ok(happening) => return Some(happening),
                 Err(RecvTimeoutError::Timeout) if until.is_some_and(|until| Instant::now() >= until) => return None,
-                Err(RecvTimeoutError::Timeout) => self.ask_mode(),
+                Err(RecvTimeoutError::Timeout) if self.is_asked => {}
+                Err(RecvTimeoutError::Timeout) => self.is_asked = self.request("nvim_get_mode", Vec::new()),
                 Err(RecvTimeoutError::Disconnected) => return Some(Happening::Gone),
             }
-        }
-    }
-
-    fn ask_mode(&mut self) {
-        if let Some(to) = self.to.as_mut().filter(|_| !self.is_asked) {
-            self.is_asked = rpc::request(to, "nvim_get_mode", Vec::new()).is_ok();
         }
     }
 
@@ -158,26 +156,20 @@ impl Headless {
             "rm" => ("G", false),
             _ => ("<C-c>", true),
         };
-        if let Some(to) = &mut self.to {
-            let _ = rpc::request(to, "nvim_input", vec![keys.into()]);
-        }
+        self.request("nvim_input", vec![keys.into()]);
         is_question
     }
 
     /// Ends what is under way, as Ctrl-C does in an editor. The end follows.
     pub(super) fn stop(&mut self) {
-        if let Some(to) = &mut self.to {
-            let _ = rpc::request_lua(to, STOP, Vec::new());
-        }
+        self.request("nvim_exec_lua", vec![STOP.into(), Value::Array(Vec::new())]);
     }
 
     /// Lets it exit, and waits for that. One that does not is killed.
     pub(super) fn close(&mut self) {
-        if let Some(mut to) = self.to.take() {
-            let _ = rpc::request(&mut to, "nvim_command", vec!["qall!".into()]);
-            // The end of its input.
-            drop(to);
-        }
+        self.request("nvim_command", vec!["qall!".into()]);
+        // The end of its input.
+        drop(self.child.stdin.take());
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             match self.child.try_wait() {

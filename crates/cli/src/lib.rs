@@ -6,7 +6,6 @@
 
 mod arguments;
 mod check;
-mod configuration;
 mod desk;
 mod editor;
 mod files;
@@ -14,7 +13,6 @@ mod headless;
 mod host;
 mod manual;
 mod names;
-mod pending;
 mod report;
 mod resolve;
 mod rpc;
@@ -59,7 +57,7 @@ pub fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<Report, Failure> {
     match command {
-        Command::Pending(place) => pending::pending(place),
+        Command::Pending(place) => waiting::pending(place),
         Command::Show(file) => show::show(file),
         Command::Resolve(arguments) => resolve::resolve(arguments),
         Command::Run(arguments) => Ok(run::run(arguments)),

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use super::{
     arguments::{Resolve, Run},
-    configuration::Configuration,
     desk::{Desk, Lock, Opened},
     editor, names,
     report::{Exit, Failure, Report, is_far, words},
-    run, state,
+    run,
+    state::{self, Configuration},
 };
 use flemma_journal::Role;
 use flemma_model::CallId;
@@ -52,11 +52,9 @@ pub(super) fn resolve(arguments: &Resolve) -> Result<Report, Failure> {
             lock = if is_far || Instant::now() >= deadline || editor::server(&arguments.path)?.is_some() {
                 Lock::Steal
             } else {
+                thread::sleep(PAUSE);
                 Lock::Ask
             };
-            if lock == Lock::Ask {
-                thread::sleep(PAUSE);
-            }
             continue;
         }
         if is_far {

@@ -31,14 +31,6 @@ pub(super) fn request(to: &mut impl Write, method: &str, arguments: Vec<Value>) 
     to.flush()
 }
 
-/// Sends a request that runs Lua code with these arguments. The arguments are data: nothing of them is evaluated.
-///
-/// # Errors
-/// When nobody reads it.
-pub(super) fn request_lua(to: &mut impl Write, code: &str, arguments: Vec<Value>) -> io::Result<()> {
-    request(to, "nvim_exec_lua", vec![code.into(), Value::Array(arguments)])
-}
-
 /// Reads the next message.
 ///
 /// # Errors

@@ -11,13 +11,12 @@ use serde_json::{Value, json};
 
 use super::{
     arguments::{Run, Takeover},
-    configuration::Configuration,
     desk::{Desk, Lock, Opened},
     editor, files,
     headless::{Happening, Headless, WARN},
     names,
     report::{Exit, Failure, Report, count, is_far, words},
-    state,
+    state::{self, Configuration},
     waiting::{Call, Look},
 };
 use flemma_chat::{Document, Tail};

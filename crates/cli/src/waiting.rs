@@ -1,4 +1,4 @@
-//! The open calls of conversations, as their texts and this user's journal have them.
+//! The open calls of conversations, as their texts and this user's journal have them; `flemma pending`: those that wait.
 
 use std::{io, path::Path};
 
@@ -6,8 +6,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    files, names,
-    report::{Failure, who, words},
+    arguments::Place,
+    files::{self, Found},
+    names,
+    report::{Failure, Report, who, words},
     state,
 };
 use flemma_chat::{AwaitKind, Document, Status};
@@ -15,6 +17,26 @@ use flemma_journal::{Actor, Event, Record};
 use flemma_model::ToolInput;
 use flemma_runtime::Journal;
 use flemma_workspace::{CallOnDisk, CallState, CallsOnDisk};
+
+/// Lists the calls that wait in a conversation, or in all of a folder.
+///
+/// # Errors
+/// When there is no such file or folder. A file that cannot be read is named, and does not keep the others from being listed.
+pub(super) fn pending(place: &Place) -> Result<Report, Failure> {
+    let look = Look::new()?;
+    let mut calls = Vec::new();
+    let errors = Found::at(&place.path)?.each(|file| {
+        calls.extend(look.at(file)?.into_iter().filter(|call| call.found.is_waiting()));
+        Ok(())
+    });
+    let lines: Vec<String> = calls.iter().map(Call::to_line).collect();
+    let json = json!({
+        "ok": errors.is_empty(),
+        "pending": calls.iter().map(Call::to_json).collect::<Vec<_>>(),
+        "errors": errors,
+    });
+    Ok(Report::with_errors(lines.join("\n"), json, errors))
+}
 
 /// What is needed to look at conversations: nothing is made, locked or changed.
 pub(super) struct Look {
@@ -82,24 +104,16 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
     Failure::Failed(format!("{name}: it is not known what waits, because its journal cannot be read: {words}"))
 }
 
-/// The word for programs.
-fn word(state: &CallState) -> &'static str {
+/// The word for programs; since when it runs; who has decided, and when.
+fn parts(state: &CallState) -> (&'static str, Option<Timestamp>, Option<(&Actor, Timestamp)>) {
     match state {
-        CallState::Running { .. } => "running",
-        CallState::Waits { .. } => "waiting",
-        CallState::Interrupted { .. } => "interrupted",
-        CallState::Undecided => "undecided",
-        CallState::Approved { .. } => "approved",
-        CallState::Ended { .. } => "ended",
-        CallState::Refused(_) => "refused",
-    }
-}
-
-/// Who has decided that, and when.
-fn decided(state: &CallState) -> Option<(&Actor, Timestamp)> {
-    match state {
-        CallState::Approved { by, at } | CallState::Ended { by, at } => Some((by, *at)),
-        _ => None,
+        CallState::Running { since, .. } => ("running", Some(*since), None),
+        CallState::Waits { .. } => ("waiting", None, None),
+        CallState::Interrupted { since, .. } => ("interrupted", Some(*since), None),
+        CallState::Undecided => ("undecided", None, None),
+        CallState::Approved { by, at } => ("approved", None, Some((by, *at))),
+        CallState::Ended { by, at } => ("ended", None, Some((by, *at))),
+        CallState::Refused(_) => ("refused", None, None),
     }
 }
 
@@ -143,11 +157,7 @@ impl Call {
     /// For programs.
     pub(super) fn to_json(&self) -> Value {
         let awaiting = self.found.state.awaiting();
-        let decided = decided(&self.found.state);
-        let since = match &self.found.state {
-            CallState::Running { since, .. } | CallState::Interrupted { since, .. } => Some(*since),
-            _ => None,
-        };
+        let (state, since, decided) = parts(&self.found.state);
         json!({
             "file": self.file,
             "line": self.found.line + 1,
@@ -155,7 +165,7 @@ impl Call {
             "tool": self.found.tool,
             "kind": self.kind(),
             "known": !matches!(self.found.state, CallState::Waits { kind: None, .. }),
-            "state": word(&self.found.state),
+            "state": state,
             "started": since.map(|since| since.to_string()),
             "by": decided.map(|(by, _)| json!({ "role": by.role.as_str(), "pid": by.process, "host": by.host })),
             "at": decided.map(|(_, at)| at.to_string()),

@@ -15,7 +15,8 @@ use tokio::{
 pub use super::group::CommandEnd;
 use super::{GRACE, group::Group};
 
-/// The most that is read from each stream, in bytes. A key is short, and an error message is cut anyway.
+/// The most that is read from each stream of a command that prints a key, in bytes. A key is short, and an error message is cut
+/// anyway.
 const MAX_OUTPUT: u64 = 64 * 1024;
 
 /// The result of a command: how it ended, and its output.
@@ -33,7 +34,15 @@ pub struct CommandOutput {
 ///
 /// # Errors
 /// When it cannot be started.
-pub async fn output(mut command: Command, limit: Duration) -> io::Result<Option<CommandOutput>> {
+pub async fn output(command: Command, limit: Duration) -> io::Result<Option<CommandOutput>> {
+    output_up_to(command, limit, MAX_OUTPUT).await
+}
+
+/// The same, with up to `most` bytes of each stream. A command that prints more is ended by that.
+///
+/// # Errors
+/// As [`output`].
+pub async fn output_up_to(mut command: Command, limit: Duration, most: u64) -> io::Result<Option<CommandOutput>> {
     let ((out, out_end), (err, err_end)) = (io::pipe()?, io::pipe()?);
     command.stdin(Stdio::null()).stdout(out_end).stderr(err_end);
     let (group, mut exited) = Group::spawn(&mut command)?;
@@ -43,7 +52,7 @@ pub async fn output(mut command: Command, limit: Duration) -> io::Result<Option<
     let err = pipe::Receiver::from_owned_fd(err.into())?;
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let end: Result<_, Elapsed> = {
-        let read = async { tokio::join!(read(out, &mut stdout), read(err, &mut stderr)) };
+        let read = async { tokio::join!(read(out, most, &mut stdout), read(err, most, &mut stderr)) };
         tokio::pin!(read);
         timeout(limit, async {
             tokio::select! {
@@ -63,9 +72,9 @@ pub async fn output(mut command: Command, limit: Duration) -> io::Result<Option<
 }
 
 /// Reads a pipe up to the limit and closes it. A process that keeps printing gets SIGPIPE.
-async fn read(pipe: pipe::Receiver, into: &mut Vec<u8>) {
+async fn read(pipe: pipe::Receiver, most: u64, into: &mut Vec<u8>) {
     // Only this process holds the read end, so an error can only mean that no more data will come.
-    let _ = pipe.take(MAX_OUTPUT).read_to_end(into).await;
+    let _ = pipe.take(most).read_to_end(into).await;
 }
 
 #[cfg(test)]

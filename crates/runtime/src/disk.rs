@@ -30,6 +30,14 @@ pub(crate) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
+/// What was found; `None` if there is no such file.
+pub(crate) fn unless_missing<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if is_missing(&error) => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 /// Whether this user may not do that here.
 pub(crate) fn is_denied(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)

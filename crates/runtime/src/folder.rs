@@ -4,6 +4,7 @@
 
 use std::{
     fs, io,
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
 };
@@ -79,15 +80,6 @@ pub struct Folders {
     requests: Arc<Mutex<Requests>>,
 }
 
-/// Somebody works on the requests until this is dropped.
-struct Working<'a>(&'a Folders);
-
-impl Drop for Working<'_> {
-    fn drop(&mut self) {
-        lock(&self.0.requests).is_working = false;
-    }
-}
-
 impl Folders {
     /// Wants entries of a folder. `then` gets them, or, when a later request comes first, nothing but that there may be some.
     /// If this says so, the caller has [`Folders::work`] to do, on a thread that may wait for the disk.
@@ -112,10 +104,9 @@ impl Folders {
                 return;
             };
             drop(requests);
-            // Should this panic, the next request finds nobody at work.
-            let working = Working(self);
-            then(read(&query.folder).map(|names| select(&names, &query)));
-            std::mem::forget(working);
+            let answer = || then(read(&query.folder).map(|names| select(&names, &query)));
+            // Should this panic, the next request is answered all the same.
+            let _ = catch_unwind(AssertUnwindSafe(answer));
         }
     }
 

@@ -6,21 +6,19 @@
 
 use std::{
     ffi::OsString,
-    fs,
-    io::Read,
     os::unix::ffi::OsStringExt,
     path::{Path, PathBuf},
-    sync::Arc,
+    process::Command,
     time::Duration,
 };
 
-use tokio_util::sync::CancellationToken;
-
 use flemma_model::UserError;
-use flemma_process as process;
-use flemma_process::{Captured, CommandEnd, CommandSpec, Finished, SavedOutput, StopCause, Streams};
+use flemma_process::{
+    CommandEnd,
+    output::{CommandOutput, output_up_to},
+};
 use flemma_text::{escape_controls, one_line};
-use flemma_tools::{command::environment, overflow};
+use flemma_tools::command::environment;
 
 /// How long one call of git may take.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -64,8 +62,7 @@ pub struct ChangedFile {
 }
 
 /// Runs `git diff` in the working tree of `folder`, of all files or of what is at `path`, which is absolute. `may_read` says for an
-/// absolute path whether it may be read; it may block. An output that is too long for memory passes through a file in
-/// `overflow_dir`, which is deleted.
+/// absolute path whether it may be read; it may block.
 ///
 /// # Errors
 /// When git is missing, has an error, takes too long, or does not know the file at `path`.
@@ -73,24 +70,22 @@ pub async fn git_diff(
     folder: PathBuf,
     path: Option<PathBuf>,
     may_read: impl Fn(&Path) -> bool + Send + 'static,
-    overflow_dir: PathBuf,
 ) -> Result<GitDiff, UserError> {
-    let git = |folder: &Path, arguments: Vec<OsString>| run(folder.to_owned(), arguments, overflow_dir.clone());
-    let root = git(&folder, words(["rev-parse", "--show-toplevel"])).await?;
-    let root = PathBuf::from(OsString::from_vec(root.text.trim_ascii_end().to_vec()));
+    let root = run(&folder, words(["rev-parse", "--show-toplevel"])).await?;
+    let root = PathBuf::from(OsString::from_vec(root.trim_ascii_end().to_vec()));
     let of_path = |first: Vec<OsString>| -> Vec<OsString> {
         first.into_iter().chain(words(["--"])).chain(path.clone().map(PathBuf::into_os_string)).collect()
     };
-    let numbers = git(&root, of_path(words(DIFF).into_iter().chain(words(["--numstat", "-z"])).collect())).await?;
-    if numbers.is_cut {
+    let numbers = run(&root, of_path(words(DIFF).into_iter().chain(words(["--numstat", "-z"])).collect())).await?;
+    if is_cut(&numbers) {
         return Err(UserError::new("too many files differ. Name a folder, as in `@diff:./src`"));
     }
-    let found = changed_files(&numbers.text);
+    let found = changed_files(&numbers);
     if let Some(path) = &path
         && found.is_empty()
         && !path.is_dir()
     {
-        check_known(path, &git(&root, of_path(words(["ls-files", "-z"]))).await?)?;
+        check_known(path, &run(&root, of_path(words(["ls-files", "-z"]))).await?)?;
     }
     let top = root.clone();
     let judged = tokio::task::spawn_blocking(move || {
@@ -107,15 +102,15 @@ pub async fn git_diff(
     let mut arguments = words(DIFF);
     arguments.push("--".into());
     arguments.extend(files.iter().take(MAX_FILES).map(|file| file.path.clone().into_os_string()));
-    let diff = git(&root, arguments).await?;
-    Ok(GitDiff { root, files, parts: parts(&diff.text), denied })
+    let diff = run(&root, arguments).await?;
+    Ok(GitDiff { root, files, parts: parts(&diff), denied })
 }
 
 /// Checks that git knows a file in which it sees no differences.
-fn check_known(path: &Path, known: &Output) -> Result<(), UserError> {
+fn check_known(path: &Path, known: &[u8]) -> Result<(), UserError> {
     match path.symlink_metadata() {
         Err(_) => Err(UserError::new("there is no such file or folder, and git knows none that was deleted")),
-        Ok(_) if known.text.is_empty() => Err(UserError::new(
+        Ok(_) if known.is_empty() => Err(UserError::new(
             "git does not know the file: it is new, or ignored. Refer to the file itself, as in `@./path`",
         )),
         Ok(_) => Ok(()),
@@ -158,61 +153,37 @@ fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
     words.into_iter().map(OsString::from).collect()
 }
 
-/// The beginning of an output.
-struct Output {
-    text: Vec<u8>,
-    is_cut: bool,
-}
-
-/// Runs git once.
-async fn run(folder: PathBuf, arguments: Vec<OsString>, overflow_dir: PathBuf) -> Result<Output, UserError> {
-    let mut env = environment(&[]);
-    let set = [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_LITERAL_PATHSPECS", "1")];
-    env.extend(set.map(|(name, value)| (name.into(), Some(value.into()))));
+/// Runs git once, and gives what it prints, or the beginning of that.
+async fn run(folder: &Path, arguments: Vec<OsString>) -> Result<Vec<u8>, UserError> {
+    let mut command = Command::new("git");
+    command.args(SAFE).args(arguments).current_dir(folder);
+    for (name, value) in environment(&[]) {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.envs([("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_LITERAL_PATHSPECS", "1")]);
     // These would change the form of the diff, or run something.
-    env.extend(["GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS"].map(|name| (name.into(), None)));
-    let spec = CommandSpec {
-        program: "git".into(),
-        args: words(SAFE).into_iter().chain(arguments).collect(),
-        cwd: folder.clone(),
-        env,
-        timeout: TIMEOUT,
-        cancel: CancellationToken::new(),
-        progress: Arc::new(drop),
-        make_file: Arc::new(move || overflow::create(&overflow_dir, "diff")),
-        streams: Streams::Apart,
-    };
-    let Finished { end, stopped, output, errors, .. } = process::run(spec).await.map_err(|error| {
+    command.env_remove("GIT_EXTERNAL_DIFF").env_remove("GIT_DIFF_OPTS");
+    let answer = output_up_to(command, TIMEOUT, MAX_READ as u64).await.map_err(|error| {
         UserError::new(match error.kind() {
             std::io::ErrorKind::NotFound if folder.is_dir() => "`git` was not found".to_owned(),
             _ => format!("`git` could not be started in {}: {error}", folder.display()),
         })
     })?;
-    if stopped == Some(StopCause::TimedOut) {
+    let Some(CommandOutput { end, stdout, stderr }) = answer else {
         return Err(UserError::new(format!("`git diff` took longer than {} seconds", TIMEOUT.as_secs())));
-    }
-    if end != CommandEnd::Exited(0) {
-        let said = errors.map(|errors| String::from_utf8_lossy(&errors.tail).into_owned()).unwrap_or_default();
-        let said = one_line(&said, MAX_ERROR);
+    };
+    if end != CommandEnd::Exited(0) && !is_cut(&stdout) {
+        let said = one_line(&String::from_utf8_lossy(&stderr), MAX_ERROR);
         let folder = folder.to_string_lossy();
         return Err(UserError::new(format!("`git diff` failed in {}: {said}", escape_controls(&folder))));
     }
-    let read = tokio::task::spawn_blocking(move || beginning(output));
-    read.await.map_err(|_| UserError::new("the output of `git diff` could not be read"))
+    Ok(stdout)
 }
 
-/// The beginning of what was captured.
-fn beginning(output: Captured) -> Output {
-    let text = match output.saved {
-        SavedOutput::InMemory => output.tail,
-        SavedOutput::Lost(_) => Vec::new(),
-        SavedOutput::InFile(path) | SavedOutput::Beginning(path, _) => {
-            let mut text = Vec::new();
-            let _ = fs::File::open(&path).and_then(|file| file.take(MAX_READ as u64).read_to_end(&mut text));
-            // A file that stays is deleted with the other old outputs.
-            let _ = fs::remove_file(&path);
-            text
-        }
-    };
-    Output { is_cut: (text.len() as u64) < output.bytes, text }
+/// Whether git had more to say, which ended it.
+fn is_cut(output: &[u8]) -> bool {
+    output.len() >= MAX_READ
 }

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
 use super::disk::lock;
-use flemma_agent::{Input, RequestId};
+use flemma_agent::Input;
 use flemma_model::Event;
 use flemma_provider::reply_limit;
 
@@ -146,18 +146,9 @@ impl<J> Waiting<J> {
     }
 }
 
-/// The event of an input, and its request.
-fn event(input: &Input) -> Option<(RequestId, &Event)> {
-    match input {
-        Input::Event { request, event } => Some((*request, event)),
-        _ => None,
-    }
-}
-
 /// The conversation whose reply this is a piece of, or a count that goes with the pieces.
 fn reply_of<J>(notice: &Notice<J>) -> Option<ConversationId> {
-    let Notice::Input(conversation, input) = notice else { return None };
-    let (_, event) = event(input)?;
+    let Notice::Input(conversation, Input::Event { event, .. }) = notice else { return None };
     matches!(event, Event::Text(_) | Event::Thinking(_) | Event::ToolUseProgress { .. } | Event::Usage(_))
         .then_some(*conversation)
 }
@@ -170,9 +161,9 @@ fn is_patient<J>(notice: &Notice<J>) -> bool {
 /// Joins `next` to `last`, a notice for the same conversation. Two pieces of the same text become one that fits a
 /// slice; a count takes the place of the one before it. Says whether that could be done.
 fn join<J>(last: &mut Notice<J>, next: &Input) -> bool {
-    let Some((request, event)) = event(next) else { return false };
+    let Input::Event { request, event } = next else { return false };
     let Notice::Input(_, Input::Event { request: last_request, event: last }) = last else { return false };
-    if *last_request != request {
+    if *last_request != *request {
         return false;
     }
     match (last, event) {

@@ -19,7 +19,7 @@ use rustix::fs::{Access, FallocateFlags};
 use thiserror::Error;
 
 use super::{
-    disk::{is_denied, is_missing, short_digest, sync_folder},
+    disk::{is_denied, is_missing, short_digest, sync_folder, unless_missing},
     line_file::{Lock, lock},
     lock_file::Taken,
 };
@@ -49,11 +49,7 @@ impl Stamp {
     /// # Errors
     /// When the system does not say.
     pub fn of(path: &Path) -> io::Result<Option<Self>> {
-        match fs::metadata(path) {
-            Ok(metadata) => Ok(Some(Self::from(&metadata))),
-            Err(error) if is_missing(&error) => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(unless_missing(fs::metadata(path))?.map(|metadata| Self::from(&metadata)))
     }
 }
 
@@ -142,13 +138,9 @@ pub fn save(
     check: impl Fn() -> Result<(), Taken>,
 ) -> Result<Stamp, SaveError> {
     let Some(known) = known else { return create(path, bytes, check) };
-    let target = match fs::canonicalize(path) {
-        Ok(target) => target,
-        Err(error) if is_missing(&error) => {
-            let has_folder = path.parent().is_some_and(Path::is_dir);
-            return Err(if has_folder { SaveError::Gone } else { SaveError::NoFolder });
-        }
-        Err(error) => return Err(error.into()),
+    let Some(target) = unless_missing(fs::canonicalize(path))? else {
+        let has_folder = path.parent().is_some_and(Path::is_dir);
+        return Err(if has_folder { SaveError::Gone } else { SaveError::NoFolder });
     };
     let metadata = fs::metadata(&target)?;
     if !metadata.is_file() {
@@ -179,11 +171,9 @@ pub fn save(
 
 /// Makes a file that must not be there yet.
 fn create(path: &Path, bytes: &[u8], check: impl Fn() -> Result<(), Taken>) -> Result<Stamp, SaveError> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_symlink() && !path.exists() => return Err(SaveError::NotAFile),
-        Ok(_) => return Err(SaveError::Appeared),
-        Err(error) if is_missing(&error) => {}
-        Err(error) => return Err(error.into()),
+    if let Some(there) = unless_missing(fs::symlink_metadata(path))? {
+        let leads_nowhere = there.is_symlink() && !path.exists();
+        return Err(if leads_nowhere { SaveError::NotAFile } else { SaveError::Appeared });
     }
     let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(SaveError::Appeared),
@@ -273,10 +263,7 @@ pub fn remove_temporary(target: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if is_temporary(&entry.file_name(), &prefix) && entry.file_type()?.is_file() {
-            match fs::remove_file(entry.path()) {
-                Err(error) if !is_missing(&error) => return Err(error),
-                _ => {}
-            }
+            unless_missing(fs::remove_file(entry.path()))?;
         }
     }
     Ok(())

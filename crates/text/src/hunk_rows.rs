@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde::{Deserialize, Serialize};
 use unicode_width::UnicodeWidthChar;
 
 use super::{
@@ -28,7 +29,7 @@ const BOM: &[u8] = "\u{feff}".as_bytes();
 const TAB: usize = 8;
 
 /// A hunk that is drawn over a file, in rows of the screen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HunkRows {
     /// For each line that goes the rows in which it is drawn once more; none if the file itself shows what changes in it.
     pub old: Vec<Vec<String>>,
@@ -41,7 +42,7 @@ pub struct HunkRows {
 }
 
 /// The room for a hunk, and what is not drawn of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct HunkRoom {
     /// How many cells a row has.
     pub width: usize,
@@ -54,8 +55,10 @@ pub struct HunkRoom {
     /// Whether a line of the file is continued in the next row where it is too long, and not cut.
     pub wraps: bool,
     /// Whether all lines end in CR LF, and the CR is not drawn.
+    #[serde(rename = "dos")]
     pub is_dos: bool,
     /// Whether both sides begin with a byte order mark, which is not drawn.
+    #[serde(rename = "bom")]
     pub has_bom: bool,
 }
 

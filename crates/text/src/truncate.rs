@@ -15,6 +15,8 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
+
 /// The maximum number of lines in a result.
 pub const MAX_LINES: usize = 2000;
 
@@ -37,7 +39,8 @@ impl Default for Limits {
 }
 
 /// Which limit cut a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Limit {
     /// The number of lines.
     Lines,
@@ -46,7 +49,7 @@ pub enum Limit {
 }
 
 /// A truncated text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Truncation<'a> {
     /// The part that was kept.
     pub content: Cow<'a, str>,

@@ -2,13 +2,14 @@
 
 use mlua::{BString, Function, IntoLuaMulti, Lua, MultiValue, Table, Value};
 use serde::Deserialize;
+use serde_json::{Value as Json, json};
 
-use super::{changes, options, table::Exports};
+use super::{options, table::Exports};
 use crate::nvim::{binding::Binding, convert};
 use flemma_agent::Choice;
 use flemma_chat::LineRange;
 use flemma_model::CallId;
-use flemma_workspace::{Asked, AskedAbout, Command, DriveOptions, TakeBack, Taken, Toggle, Urgency};
+use flemma_workspace::{Asked, AskedAbout, Command, DriveOptions, Proposed, TakeBack, Taken, Toggle, Urgency};
 
 /// What the user wants of a conversation. Lines are counted from 0, and `last` is one of them. Texts need not be valid UTF-8.
 #[derive(Deserialize)]
@@ -210,21 +211,51 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
 
 /// What calls back with an answer.
 fn later(binding: &Binding, buffer: i32, action: Action, callback: Function) -> mlua::Result<()> {
+    let keep = || binding.functions.keep(callback);
+    let paths = |names: Vec<BString>| names.into_iter().map(convert::path).collect();
     match action {
-        Action::Propose { what, unsaved } => changes::propose(binding, buffer, what, unsaved, callback),
+        Action::Propose { what, unsaved } => {
+            let callback = keep();
+            binding.workspace.undo.propose_taking_back(buffer, what, paths(unsaved), move |undo, proposed| {
+                undo.shared.scripts.answered(callback, proposed.map(|proposed| describe(&proposed)));
+            });
+        }
         Action::Restore { number, overwrite, unsaved } => {
+            let (callback, unsaved) = (keep(), paths(unsaved));
             let overwrite: Vec<_> = overwrite.into_iter().filter_map(|place| place.checked_sub(1)).collect();
-            changes::restore(binding, buffer, number, &overwrite, unsaved, callback);
+            binding.workspace.undo.restore_files(buffer, number, &overwrite, unsaved, move |undo, restored| {
+                let answer = restored.map(|files| {
+                    let files = files.into_iter().map(|file| {
+                        let moved_to = file.moved_to.map(|path| path.to_string_lossy().into_owned());
+                        json!({ "path": file.path.to_string_lossy(), "problem": file.problem, "moved_to": moved_to })
+                    });
+                    files.collect()
+                });
+                undo.shared.scripts.answered(callback, answer);
+            });
         }
         Action::Accept { call, revision, contents } => {
             let taken = contents.into_iter().map(Taken::from).collect();
-            let callback = binding.functions.keep(callback);
+            let callback = keep();
             binding.workspace.reviews.accept(buffer, &call, &revision.to_string(), taken, move |reviews, accepted| {
-                let problem = accepted.err().map_or(serde_json::Value::Null, |problem| problem.to_string().into());
+                let problem = accepted.err().map_or(Json::Null, |problem| problem.to_string().into());
                 reviews.shared.scripts.answered(callback, Ok(problem));
             });
         }
         _ => return Err(mlua::Error::runtime("this does not call back")),
     }
     Ok(())
+}
+
+/// What taking something back would do.
+fn describe(proposed: &Proposed) -> Json {
+    let files = proposed.proposal.files.iter().map(|file| {
+        json!({
+            "path": file.step.path.to_string_lossy(),
+            "changed": file.is_changed_since && file.problem.is_none(),
+            "problem": file.problem,
+        })
+    });
+    let files: Vec<_> = files.collect();
+    json!({ "number": proposed.number, "lines": proposed.lines, "files": files })
 }

@@ -1,4 +1,4 @@
-//! Calls that wait: resolving them, and listing them.
+//! Calls that wait: resolving them, listing them, and what they ask the user.
 
 use mlua::{Function, IntoLuaMulti, Lua, LuaString, MultiValue, Table, Value};
 use serde::Deserialize;
@@ -7,7 +7,8 @@ use super::table::Exports;
 use crate::nvim::convert::{self, table};
 use flemma_journal::Role;
 use flemma_model::{CallId, UserError};
-use flemma_workspace::{PendingCall, Resolution, ResolveError};
+use flemma_tools::form::{FormField, Given};
+use flemma_workspace::{AskedForm, PendingCall, Resolution, ResolveError};
 
 /// Which calls are meant. Lines are counted from 0, and `last` is behind the last of them.
 #[derive(Deserialize)]
@@ -40,11 +41,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let resolution = resolution(lua, result);
         let Some(callback) = callback else {
             let resolved = resolution.and_then(|resolution| {
-                binding
-                    .workspace
-                    .resolutions
-                    .resolve_now(buffer, &call, resolution, role)
-                    .map_err(|error| words(&error, role))
+                let resolved = binding.workspace.resolutions.resolve_now(buffer, &call, resolution, role);
+                resolved.map_err(|error| words(&error, role))
             });
             return resolved.map(|()| true).map_err(|problem| problem.to_string()).into_lua_multi(lua);
         };
@@ -81,6 +79,20 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
                 convert::list(lua, waiting.map(entry))
             }
             Which::Open | Which::Pending => convert::list(lua, conversation.page.open_ids().into_iter().map(named)),
+        }
+    })?;
+    // form(buffer, call, given or nil) -> a table as in `flemma.Form`; or for what was given: true, the answer as JSON; or false, what is
+    // wrong, the field (from 1). nil if the call does not wait for an answer. `given` has for each field that was asked the number of the
+    // entry (from 1), the text, or vim.NIL.
+    exports.add("form", |lua, binding, (buffer, call, given): (i32, String, Option<Vec<Value>>)| {
+        let conversation = binding.workspace.conversation(buffer);
+        let asked = conversation.and_then(|conversation| binding.workspace.calls.form(&conversation, &call));
+        let Some(asked) = asked else { return ().into_lua_multi(lua) };
+        let Some(given) = given else { return describe_form(lua, &asked)?.into_lua_multi(lua) };
+        match asked.form.answer(&given.iter().map(given_to).collect::<Vec<_>>()) {
+            // As text: a Lua table has no order of keys.
+            Ok(answer) => (true, answer.to_string()).into_lua_multi(lua),
+            Err(mistake) => (false, mistake.message, mistake.field.map(|field| field + 1)).into_lua_multi(lua),
         }
     })
 }
@@ -142,4 +154,31 @@ fn describe(lua: &Lua, call: PendingCall) -> mlua::Result<Table> {
         input: call.input.map(|input| convert::from_json(lua, &input)).transpose()?,
         line: call.line,
     ))
+}
+
+fn describe_form(lua: &Lua, asked: &AskedForm) -> mlua::Result<Table> {
+    let fields = convert::list(lua, asked.form.fields.iter().map(|each| field(lua, each)))?;
+    Ok(table!(lua, tool: asked.tool.as_str(), question: asked.form.question.as_str(), fields: fields))
+}
+
+fn field(lua: &Lua, field: &FormField) -> mlua::Result<Table> {
+    let labels = field.labels();
+    Ok(table!(
+        lua,
+        label: field.label.as_str(),
+        choices: (!labels.is_empty()).then_some(labels),
+        other: field.other().map(|entry| entry + 1),
+        default: field.text_default(),
+        required: field.is_required,
+    ))
+}
+
+/// What the user did with a field.
+fn given_to(value: &Value) -> Given {
+    match value {
+        Value::Integer(entry) => Given::Chosen(usize::try_from(*entry).unwrap_or(0).wrapping_sub(1)),
+        Value::Number(entry) => Given::Chosen((*entry as usize).wrapping_sub(1)),
+        Value::String(text) => Given::Typed(text.to_string_lossy()),
+        _ => Given::Nothing,
+    }
 }

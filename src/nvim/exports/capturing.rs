@@ -1,8 +1,6 @@
 //! References in the user's message.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
-
-use mlua::{BString, LuaString, Table};
+use mlua::{BString, Table};
 
 use super::table::Exports;
 use crate::nvim::convert;
@@ -18,7 +16,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             let found = &found.map_err(|error| UserError::new(convert::words(&error)))?;
             let problem = text(found, "problem");
             if !problem.is_empty() {
-                return Err(UserError::new(problem));
+                return Err(UserError::new(problem.to_string()));
             }
             view(found).map_err(|error| UserError::new(convert::words(&error)))
         });
@@ -33,34 +31,28 @@ fn view(found: &Table) -> mlua::Result<EditorView> {
     let items = items.iter().flat_map(Table::sequence_values::<Table>).map(|item| {
         let item = &item?;
         Ok(EditorItem {
-            name: path(item, "name"),
+            name: convert::path(text(item, "name")),
             line: number(item, "line")?,
             column: number(item, "column")?,
-            kind: text(item, "kind"),
-            text: text(item, "text"),
+            kind: text(item, "kind").to_string(),
+            text: text(item, "text").to_string(),
         })
     });
     Ok(EditorView {
-        name: path(found, "name"),
+        name: convert::path(text(found, "name")),
         is_modified: found.get::<Option<bool>>("is_modified")?.unwrap_or_default(),
         first: number(found, "first")?,
-        lines: lines.iter().map(|line| String::from_utf8_lossy(line).into_owned()).collect(),
+        lines: lines.iter().map(ToString::to_string).collect(),
         total: number(found, "total")?,
-        symbol: text(found, "symbol"),
+        symbol: text(found, "symbol").to_string(),
         items: items.collect::<mlua::Result<_>>()?,
         more: number(found, "more")?,
     })
 }
 
 /// A text, which need not be valid UTF-8; empty if there is none.
-fn text(table: &Table, key: &str) -> String {
-    let found = table.get::<Option<LuaString>>(key);
-    found.ok().flatten().map(|text| text.to_string_lossy()).unwrap_or_default()
-}
-
-fn path(table: &Table, key: &str) -> PathBuf {
-    let found = table.get::<Option<LuaString>>(key).ok().flatten();
-    found.map(|path| PathBuf::from(OsStr::from_bytes(&path.as_bytes()))).unwrap_or_default()
+fn text(table: &Table, key: &str) -> BString {
+    table.get::<Option<BString>>(key).ok().flatten().unwrap_or_default()
 }
 
 fn number(table: &Table, key: &str) -> mlua::Result<usize> {

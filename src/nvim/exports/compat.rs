@@ -56,15 +56,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
 
 /// The values that a text can have: strings, numbers and truth values.
 fn read_values(table: &Table) -> BTreeMap<Vec<u8>, Vec<u8>> {
-    let text = |value| match value {
-        Value::String(text) => Some(text.as_bytes().to_vec()),
-        Value::Integer(number) => Some(number.to_string().into_bytes()),
-        Value::Number(number) => Some(number.to_string().into_bytes()),
-        Value::Boolean(switch) => Some(switch.to_string().into_bytes()),
-        _ => None,
-    };
     let pairs = table.pairs::<Value, Value>().flatten();
-    pairs.filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect()
+    pairs.filter_map(|(name, value)| Some((convert::plain(&name)?, convert::plain(&value)?))).collect()
 }
 
 fn answer<T, A: IntoLua>(

@@ -1,6 +1,10 @@
-//! What the editor reports: buffers that come, change and go, and what happens in Neovim as a whole.
+//! What the editor reports: buffers that come, change and go, and what happens in Neovim as a whole; and the files that it wants
+//! written (`lua/flemma/buffer/saving.lua`).
 
-use mlua::{BString, Table};
+use std::path::PathBuf;
+
+use mlua::{BString, Table, Value};
+use nvim_oxi::api::Buffer;
 use serde::Deserialize;
 
 use super::table::Exports;
@@ -8,7 +12,7 @@ use crate::nvim::{binding::Binding, convert};
 use flemma_chat::{Author, Change};
 use flemma_config::LevelFilter;
 use flemma_tools::{SourceEnd, SourceId};
-use flemma_workspace::Redraw;
+use flemma_workspace::{FileLayout, Redraw};
 
 /// What has happened to the buffer of a conversation. Lines are counted from 0, and `last` is behind the last of them.
 #[derive(Deserialize)]
@@ -59,6 +63,19 @@ enum EditorEvent {
     // Another plugin's tool says something for the log.
     Logged { level: LevelFilter, line: BString },
 }
+
+/// When the file is written.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum When {
+    // In the background; `saved` of the shim hears of its end. `tick` is the buffer's count of changes.
+    Later { tick: i64 },
+    // Before this returns. If `is_forced`, also over the changes of others.
+    Now { is_forced: bool },
+}
+
+/// What `save` takes.
+type Saving = (i32, PathBuf, Table, Option<bool>, String, Table);
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
@@ -112,6 +129,26 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("drain", |_, binding, ()| {
         binding.workspace.drain();
         Ok(())
+    })?;
+    // save(buffer, path, layout, is_known, when, fields) -> what went wrong, or nil. `is_known`: Neovim knows the file as it is now.
+    exports.add("save", |lua, binding, (buffer, path, layout, is_known, when, fields): Saving| {
+        let (name, workspace) = (path.file_name().unwrap_or_default().display().to_string(), &binding.workspace);
+        if !Buffer::from(buffer).is_loaded() {
+            return Ok(Some(format!("{name} was not written: its buffer is not loaded")));
+        }
+        if is_known == Some(true) {
+            workspace.saving.file_is_known(buffer, &path);
+        }
+        let layout: FileLayout = convert::read_as(Value::Table(layout)).map_err(mlua::Error::external)?;
+        Ok(match convert::variant(lua, &when, Some(fields))? {
+            When::Later { tick } => {
+                let is_begun = workspace.saving.save(buffer, path, layout, tick);
+                (!is_begun).then(|| format!("{name} was not written: the system could not start a thread."))
+            }
+            When::Now { is_forced } => {
+                workspace.saving.save_now(buffer, path, layout, is_forced).err().map(|error| error.to_string())
+            }
+        })
     })
 }
 

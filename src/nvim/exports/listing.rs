@@ -1,10 +1,13 @@
-//! Lists that come a moment later: the disk or a server is asked first.
+//! Lists that come a moment later, completion among them: the disk or a server is asked first.
 
 use mlua::{BString, Function, Table};
 use serde::Deserialize;
+use serde_json::{Value, json};
 
-use super::{changes, table::Exports};
-use crate::nvim::convert;
+use super::table::Exports;
+use crate::nvim::{binding::Binding, convert};
+use flemma_tools::LuaRef;
+use flemma_workspace::{Completion, components::Completions};
 
 /// What is listed. Each calls back with nil and what went wrong instead, if something did.
 #[derive(Deserialize)]
@@ -24,7 +27,10 @@ enum Listing {
     Models { provider: String },
 }
 
-/// Adds the function.
+/// What `complete` takes.
+type Completing = (i32, usize, usize, Option<Vec<BString>>, Function);
+
+/// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // list(what, fields, callback) -> whether it was begun: a `Listing`
     exports.add("list", |lua, binding, (what, fields, callback): (String, Table, Function)| {
@@ -44,7 +50,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
                     lists.shared.scripts.answered(callback, Ok(serde_json::to_value(list).unwrap_or_default()));
                 });
             }
-            Listing::ChangedFiles { buffer } => changes::list(binding, buffer, callback),
+            Listing::ChangedFiles { buffer } => changed_files(binding, buffer, keep()),
             Listing::FilesToPick { buffer, folder } => {
                 let Some(conversation) = workspace.conversation(buffer) else { return Ok(false) };
                 workspace.calls.files_to_pick(&conversation, folder, keep());
@@ -52,5 +58,47 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Listing::Models { provider } => workspace.switches.models(&provider, keep()),
         }
         Ok(true)
+    })?;
+    // complete(buffer, line, column, lines or nil, callback) -> true. Calls back, at once or later, with { first, last, items, incomplete },
+    // where the columns are in bytes and an item is { kind, word, label, detail, documentation }; or with nil. `lines` are a message
+    // for this conversation that is being written
+    exports.add("complete", |_, binding, (buffer, line, column, lines, callback): Completing| {
+        let callback = binding.functions.keep(callback);
+        let Some(conversation) = binding.workspace.conversation(buffer) else {
+            binding.workspace.shared.scripts.answered(callback, Ok(Value::Null));
+            return Ok(true);
+        };
+        let tell = move |completions: &Completions, found: Option<Completion>| {
+            completions.shared.scripts.answered(callback, Ok(found.map_or(Value::Null, completion)));
+        };
+        let draft = lines.map(|lines| lines.iter().map(ToString::to_string).collect());
+        binding.workspace.completions.complete(&conversation, draft, line, column, tell);
+        Ok(true)
     })
+}
+
+fn completion(found: Completion) -> Value {
+    json!({
+        "first": found.range.start,
+        "last": found.range.end,
+        "items": found.items,
+        "incomplete": found.is_incomplete,
+    })
+}
+
+/// Calls back with a list of `flemma.WrittenFile`, or with nil and why there is none.
+fn changed_files(binding: &Binding, buffer: i32, callback: LuaRef) {
+    binding.workspace.undo.changed_files(buffer, move |undo, files| {
+        let answer = files.map(|files| {
+            let files = files.into_iter().map(|file| {
+                let text = file.before.map(String::from_utf8).transpose();
+                let is_binary = !text.as_ref().is_ok_and(|text| !text.as_ref().is_some_and(|text| text.contains('\0')));
+                let note = file.is_lost.then_some("not kept").or(is_binary.then_some("binary"));
+                let before = text.ok().flatten().filter(|_| note.is_none());
+                json!({ "path": file.path.to_string_lossy(), "before": before, "note": note })
+            });
+            files.collect::<Value>()
+        });
+        undo.shared.scripts.answered(callback, answer);
+    });
 }

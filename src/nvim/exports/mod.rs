@@ -5,40 +5,30 @@
 //! variants of an enum, which [`super::convert::variant`] reads with its fields. `tests/core/exports.rs` compares the names
 //! with those that the Lua code calls.
 
-mod access;
 mod actions;
-mod approval;
 mod calls;
 mod capturing;
-mod changes;
-mod commands;
 mod compat;
-mod completion;
 mod drawing;
-mod driving;
 mod events;
 mod faults;
 mod folds;
-mod forms;
 mod listing;
-mod notes;
 mod options;
 mod paths;
 mod registering;
 mod review;
-mod saving;
 mod state;
 mod table;
 mod text;
 mod tools;
-mod usage;
 
 use std::{path::Path, rc::Rc};
 
 use mlua::{Function, Lua, Table};
 
 use self::table::Exports;
-use super::{binding::Binding, panics};
+use super::binding::Binding;
 
 /// Builds the table and leaves it in `package.loaded.flemma_native`. Only `init` and `version` are in it
 /// until the shim has called `init`.
@@ -46,7 +36,7 @@ use super::{binding::Binding, panics};
 /// # Errors
 /// When Lua is out of memory.
 pub(super) fn open(lua: &Lua) -> mlua::Result<()> {
-    panics::keep_off_the_screen();
+    table::keep_panics_off_the_screen();
     let exports = lua.create_table()?;
     exports.set("version", crate::VERSION)?;
     let table = exports.clone();
@@ -69,21 +59,13 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     capturing::fill(exports)?;
     drawing::fill(exports)?;
     folds::fill(exports)?;
-    tools::fill(exports)?;
-    forms::fill(exports)?;
     listing::fill(exports)?;
-    notes::fill(exports)?;
-    access::fill(exports)?;
-    approval::fill(exports)?;
     options::fill(exports)?;
-    usage::fill(exports)?;
-    commands::fill(exports)?;
+    tools::fill(exports)?;
     compat::fill(exports)?;
-    completion::fill(exports)?;
     paths::fill(exports)?;
     registering::fill(exports)?;
     review::fill(exports)?;
-    saving::fill(exports)?;
     state::fill(exports)?;
     text::fill(exports)?;
     faults::fill(exports)

@@ -31,8 +31,7 @@ enum Question {
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // setup(options, log_dir) -> the effective options, problems if these were not taken
     exports.add("setup", |lua, binding, (options, log_dir): (Value, String)| {
-        let policy =
-            take_policy(&options)?.map(|function| policies::policy(lua, &binding.shim, function, Limits::None));
+        let policy = take_policy(&options)?.map(|function| policies::policy(&binding.shim, function, Limits::None));
         let configured = convert::to_json(lua, options)
             .map_err(|error| vec![UserError::new(format!("setup: {error}"))])
             .and_then(|options| binding.workspace.configure(&options, policy, Path::new(&log_dir)));

@@ -1,4 +1,4 @@
-//! Where files are: those of conversations, of notes, and the links to others.
+//! Where files are: those of conversations, of notes, and the links to others; and what the user's policies allow a tool.
 
 use std::path::PathBuf;
 
@@ -7,6 +7,8 @@ use serde::Deserialize;
 
 use super::table::Exports;
 use crate::nvim::{binding::Binding, convert};
+use flemma_model::CallId;
+use flemma_tools::Access;
 
 /// What is looked for. `File`, `Files`, `Last` and `New` wait for the disk for a moment.
 #[derive(Deserialize)]
@@ -31,11 +33,47 @@ enum Sought {
     Log,
 }
 
-/// Adds the function.
+/// What is asked for.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Wanted {
+    // The tool of a call wants to use a file. -> why it may not
+    Call { call: CallId, access: Access, path: BString },
+    // A model is to be told about files or buffers. -> for each whether it may, and whether nothing is denied
+    Read { names: Vec<BString> },
+    // A file does not exist. -> that, with similar names; or nil if the model may not be told of it
+    Missing { path: BString, name: BString },
+}
+
+/// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // path(what, fields or nil) -> the path of a `Sought`, or nil; and what went wrong
     exports.add("path", |lua, binding, (what, fields): (String, Option<Table>)| {
         find(lua, binding, convert::variant(lua, &what, fields)?)
+    })?;
+    // access(buffer, what, fields) -> what `Wanted` says of it
+    exports.add("access", |lua, binding, (buffer, what, fields): (i32, String, Table)| {
+        let workspace = &binding.workspace;
+        let conversation = workspace.conversation(buffer);
+        match (convert::variant(lua, &what, Some(fields))?, conversation) {
+            (Wanted::Call { call, access, path }, Some(conversation)) => {
+                let problem = workspace.permissions.path_problem(&conversation, &call, access, &convert::path(path));
+                problem.map(|problem| problem.to_string()).into_lua_multi(lua)
+            }
+            (Wanted::Call { .. }, None) => "The conversation of this call is closed.".into_lua_multi(lua),
+            (Wanted::Read { names }, conversation) => {
+                let count = names.len();
+                let names: Vec<_> = names.into_iter().map(convert::path).collect();
+                let judged = conversation.map(|conversation| workspace.permissions.may_read(&conversation, &names));
+                judged.unwrap_or_else(|| (vec![false; count], false)).into_lua_multi(lua)
+            }
+            (Wanted::Missing { path, name }, conversation) => {
+                let (path, name) = (convert::path(path), name.to_string());
+                conversation
+                    .and_then(|conversation| workspace.permissions.missing_file(&conversation, &path, &name))
+                    .into_lua_multi(lua)
+            }
+        }
     })
 }
 

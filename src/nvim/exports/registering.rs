@@ -1,6 +1,7 @@
-//! What plugins and users add to Flemma: tools, groups of tools, and resolvers of the approval chain.
+//! What plugins and users add to Flemma: tools, their sources, groups of tools, and resolvers of the approval chain.
 
-use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value};
+use mlua::{Function, IntoLuaMulti, Lua, LuaString, MultiValue, Table, Value};
+use nvim_oxi::api;
 use serde::Deserialize;
 
 use super::table::Exports;
@@ -10,8 +11,9 @@ use crate::nvim::{
     lua_tools::{self, Fields},
     policies,
 };
-use flemma_model::UserError;
+use flemma_model::{CallId, UserError};
 use flemma_tools::approval::Resolver;
+use flemma_workspace::HypotheticalCall;
 
 /// What can be added.
 #[derive(Deserialize)]
@@ -47,7 +49,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             (Kind::Group, Some(name)) => add_group(lua, binding, &name, definition),
             (Kind::Resolver, Some(name)) => {
                 let (priority, description) = (definition.get("priority")?, definition.get("description")?);
-                let resolve = policies::resolver(lua, &binding.shim, definition.get::<Function>("resolve")?);
+                let resolve = policies::resolver(&binding.shim, definition.get::<Function>("resolve")?);
                 binding.workspace.shared.toolbox.register_resolver(Resolver { name, description, priority, resolve });
                 Ok(())
             }
@@ -65,6 +67,26 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // registered(what, fields or nil) -> what `Registered` says of it
     exports.add("registered", |lua, binding, (what, fields): (String, Option<Table>)| {
         list(lua, binding, convert::variant(lua, &what, fields)?)
+    })?;
+    // approval_resolve(name or nil, tool, input, context) -> decision or nil, the resolver that made it
+    exports.add("approval_resolve", |lua, binding, args: (Option<String>, String, Value, Option<Table>)| {
+        let (only, tool, input, context) = args;
+        let call = hypothetical(lua, tool, input, context)?;
+        Ok(match only {
+            Some(resolver) => {
+                let decision =
+                    binding.workspace.approval.resolve_with(&resolver, &call).map_err(mlua::Error::runtime)?;
+                (decision.map(policies::word), None)
+            }
+            None => {
+                let (decision, resolver) = binding.workspace.approval.resolve(&call);
+                (Some(policies::word(decision)), resolver)
+            }
+        })
+    })?;
+    // begin_source(label) -> its number, for the event "source_ended"
+    exports.add("begin_source", |_, binding, label: LuaString| {
+        Ok(binding.workspace.shared.toolbox.begin_source(label.to_string_lossy()).0)
     })
 }
 
@@ -110,4 +132,18 @@ fn list(lua: &Lua, binding: &Binding, what: Registered) -> mlua::Result<MultiVal
             convert::list(lua, chain.all().cloned().map(entry))?.into_lua_multi(lua)
         }
     }
+}
+
+/// A call that an approval is asked about.
+fn hypothetical(lua: &Lua, tool: String, input: Value, context: Option<Table>) -> mlua::Result<HypotheticalCall> {
+    let field = |name: &str| context.as_ref().and_then(|context| context.get::<Value>(name).ok());
+    let buffer = match field("bufnr") {
+        // 0 is the current one, as everywhere.
+        Some(Value::Integer(buffer)) if buffer != 0 => buffer,
+        Some(Value::Number(buffer)) => buffer as i64,
+        _ => i64::from(api::get_current_buf().handle()),
+    };
+    let id = CallId(field("tool_id").and_then(|id| id.to_string().ok()).unwrap_or_default());
+    let input = if input.is_nil() { serde_json::json!({}) } else { convert::to_json(lua, input)? };
+    Ok(HypotheticalCall { tool, input, id, buffer })
 }

@@ -1,11 +1,13 @@
-//! What is known of a conversation, or of all of them.
+//! What is known of a conversation, or of all of them, and what they have used.
 
 use mlua::{IntoLuaMulti, Lua, MultiValue, Table};
 use serde::Deserialize;
+use serde_json::json;
 
-use super::{driving, table::Exports};
+use super::table::Exports;
 use crate::nvim::{binding::Binding, convert};
 use flemma_model::CallId;
+use flemma_workspace::{DriveEnd, ports::Question};
 
 /// What is asked of a conversation. One that is none answers nothing.
 #[derive(Deserialize)]
@@ -53,7 +55,19 @@ enum Page {
     Tools,
 }
 
-/// Adds the function.
+/// What is asked about what was used.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Usage {
+    // A table as in `flemma.Totals`, of one or of all conversations.
+    Totals { buffer: Option<i32> },
+    // Tables as in `flemma.Usage`.
+    Requests,
+    // The lines of `:Flemma usage`, and the cells that a line may take.
+    Page { buffer: i32, width: usize },
+}
+
+/// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // state(buffer or nil, what, fields or nil) -> what `State` says of it
     exports.add("state", |lua, binding, (buffer, what, fields): (Option<i32>, String, Option<Table>)| {
@@ -63,6 +77,15 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             (None, State::StatusLine) => binding.workspace.views.overview().into_lua_multi(lua),
             (None, State::ToolsReady) => binding.workspace.shared.toolbox.is_ready().into_lua_multi(lua),
             (None, _) => Err(mlua::Error::runtime("the buffer is missing")),
+        }
+    })?;
+    // usage(what, fields or nil) -> what `Usage` says of it
+    exports.add("usage", |lua, binding, (what, fields): (String, Option<Table>)| {
+        let workspace = &binding.workspace;
+        match convert::variant(lua, &what, fields)? {
+            Usage::Totals { buffer } => convert::to_lua(lua, &workspace.usage.totals(buffer))?.into_lua_multi(lua),
+            Usage::Requests => convert::to_lua(lua, &workspace.usage.records())?.into_lua_multi(lua),
+            Usage::Page { buffer, width } => workspace.usage.usage_lines(buffer, width).into_lua_multi(lua),
         }
     })
 }
@@ -101,7 +124,35 @@ fn of_one(lua: &Lua, binding: &Binding, buffer: i32, what: State) -> mlua::Resul
             status.lines(width.unwrap_or(usize::MAX), matches!(page, Page::All)).into_lua_multi(lua)
         }
         State::Unanswerable { call } => workspace.calls.why_not_answerable(buffer, &call).into_lua_multi(lua),
-        State::DriveResult => driving::result(binding, buffer).into_lua_multi(lua),
+        State::DriveResult => drive_result(binding, buffer).into_lua_multi(lua),
         State::ToolsReady => workspace.shared.toolbox.is_ready().into_lua_multi(lua),
     }
+}
+
+/// What the drive of a conversation came to, as JSON; `None` before its end.
+fn drive_result(binding: &Binding, buffer: i32) -> Option<String> {
+    let (end, requests) = binding.workspace.drives.drive_result(buffer)?;
+    Some(end_of_drive(&end, requests).to_string())
+}
+
+/// The end of a drive, for the command line.
+fn end_of_drive(end: &DriveEnd, requests: u32) -> serde_json::Value {
+    let mut value = match end {
+        DriveEnd::Done => json!({ "state": "done" }),
+        // The command line finds the calls in the file and the journal.
+        DriveEnd::Suspended => json!({ "state": "suspended", "waiting": [] }),
+        DriveEnd::Untrusted(Question::Frontmatter { language }) => {
+            json!({ "state": "suspended", "waiting": [{ "kind": "trust", "frontmatter": language, "line": 1 }] })
+        }
+        DriveEnd::Untrusted(Question::Files { files, references, line }) => {
+            let files: Vec<&String> = files.iter().chain(references).collect();
+            json!({ "state": "suspended", "waiting": [{ "kind": "trust", "files": files, "line": line + 1 }] })
+        }
+        DriveEnd::Held(owner) => json!({ "state": "held", "owner": owner }),
+        DriveEnd::Failed(reason) => {
+            json!({ "state": "failed", "error": reason.as_ref().map(ToString::to_string) })
+        }
+    };
+    value["requests"] = requests.into();
+    value
 }

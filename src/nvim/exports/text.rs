@@ -1,13 +1,13 @@
 //! Plain text.
 
-use mlua::{BString, IntoLuaMulti, Lua, Table};
+use mlua::{BString, IntoLuaMulti, Table};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::nvim::convert::{self, table};
+use crate::nvim::convert;
 use flemma_text::{
     suggest,
-    truncate::{self, Limit, Limits, Truncation},
+    truncate::{self, Limits},
 };
 use flemma_tools::builtin::locate_section;
 
@@ -37,30 +37,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             let default = Limits::default();
             let limits = Limits { lines: lines.unwrap_or(default.lines), bytes: bytes.unwrap_or(default.bytes) };
             let truncate = if from_end { truncate::truncate_tail } else { truncate::truncate_head };
-            truncation(lua, &truncate(&text, limits))?.into_lua_multi(lua)
+            convert::to_lua(lua, &truncate(&text, limits))?.into_lua_multi(lua)
         }
         Question::Section { text, heading } => {
             let line = locate_section(&text.to_string(), &heading.to_string());
             line.map_err(|problem| problem.to_string()).into_lua_multi(lua)
         }
     })
-}
-
-fn truncation(lua: &Lua, cut: &Truncation<'_>) -> mlua::Result<Table> {
-    let truncated_by = cut.truncated_by.map(|limit| match limit {
-        Limit::Lines => "lines",
-        Limit::Bytes => "bytes",
-    });
-    Ok(table!(
-        lua,
-        content: &*cut.content,
-        truncated: cut.truncated,
-        truncated_by: truncated_by,
-        total_lines: cut.total_lines,
-        total_bytes: cut.total_bytes,
-        output_lines: cut.output_lines,
-        output_bytes: cut.output_bytes,
-        last_line_partial: cut.last_line_partial,
-        first_line_exceeds_limit: cut.first_line_exceeds_limit,
-    ))
 }

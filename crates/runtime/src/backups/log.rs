@@ -3,6 +3,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    slice,
 };
 
 use crate::{
@@ -43,8 +44,7 @@ impl LogKey {
 pub(super) fn append(log: &Path, line: &Line, flush: Flush, fence: Option<&Fence>) -> io::Result<()> {
     let mut text = line.to_text().into_bytes();
     text.push(b'\n');
-    let fences: Vec<Fence> = fence.into_iter().cloned().collect();
-    line_file::append(log, &text, flush, &fences)
+    line_file::append(log, &text, flush, fence.map_or(&[][..], slice::from_ref))
 }
 
 /// Reads a log. Gives its lines, and how many more were edited or damaged: those say nothing. Who only looks needs no lock.

@@ -14,15 +14,13 @@
 
 mod clean;
 mod contents;
-mod conversation;
 mod log;
 mod proposal;
 mod recorder;
 mod restore;
 mod store;
 
-pub use conversation::FileBefore;
 pub use log::LogKey;
 pub use proposal::{Proposal, ProposedFile, damaged_lines};
 pub use restore::{Permit, Restored};
-pub use store::{Backups, Limits};
+pub use store::{Backups, FileBefore, Limits};

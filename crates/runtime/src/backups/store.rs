@@ -1,4 +1,4 @@
-//! The store: where everything is in its folder, and its lock.
+//! The store: where everything is in its folder, its lock, and what is asked of it for a conversation.
 
 use std::{
     fs::{self, OpenOptions},
@@ -12,13 +12,23 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{LogKey, contents::Contents};
+use super::{
+    LogKey, clean,
+    contents::{Contents, state_of},
+    log,
+    recorder::{CallRecorder, new_name},
+};
 use crate::{
     disk::make_folder,
-    line_file::{self, Lock, Locked},
+    line_file::{self, Fence, Flush, Lock, Locked},
     lock_file,
 };
-use flemma_model::Digest;
+use flemma_journal::{
+    CallKey,
+    changes::{Cause, History, Step, Wanted},
+};
+use flemma_model::{Digest, UserError};
+use flemma_tools::Recorder;
 
 /// How long a content that a user has made is kept after it was needed last.
 const KEPT: Duration = Duration::from_secs(180 * 24 * 60 * 60);
@@ -43,6 +53,17 @@ pub struct Limits {
     pub max_bytes: u64,
     /// How long a content is kept; without it, for ever.
     pub max_age: Option<Duration>,
+}
+
+/// A file that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileBefore {
+    /// The file.
+    pub path: PathBuf,
+    /// What it was before; `None` if it was not there.
+    pub before: Option<Vec<u8>>,
+    /// Whether it is not known any more what it was.
+    pub is_lost: bool,
 }
 
 impl Backups {
@@ -104,7 +125,7 @@ impl Backups {
     }
 
     /// Deletes those that are too old.
-    pub(super) fn clean_edited(&self) -> io::Result<()> {
+    fn clean_edited(&self) -> io::Result<()> {
         let now = SystemTime::now();
         for content in self.edited_contents().all()? {
             if now.duration_since(content.modified).is_ok_and(|age| age > KEPT) {
@@ -112,5 +133,82 @@ impl Backups {
             }
         }
         Ok(())
+    }
+
+    /// Records what a run of a call changes.
+    pub fn recorder_of_call(
+        &self,
+        log: &LogKey,
+        call: &CallKey,
+        limits: Limits,
+        fence: Option<Fence>,
+    ) -> Arc<dyn Recorder> {
+        let input = call.input.as_str().to_owned();
+        let cause = Cause::Call { id: call.id.clone(), tool: call.tool.clone(), input, run: new_name() };
+        Arc::new(self.recorder(log, cause, limits, fence))
+    }
+
+    /// Records what is done for a cause.
+    pub(super) fn recorder(&self, log: &LogKey, cause: Cause, limits: Limits, fence: Option<Fence>) -> CallRecorder {
+        CallRecorder { backups: self.clone(), key: log.clone(), cause, limits, fence }
+    }
+
+    /// What a conversation has changed, and how many lines of its log are damaged. It blocks on the disk.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn history(&self, key: &LogKey) -> Result<(History, usize), UserError> {
+        let log = self.log(key);
+        let (lines, damaged) = log::read(&log, Some(Lock::Shared)).map_err(|error| {
+            UserError::new(format!("the list of changes cannot be read: {}: {error}", log.display()))
+        })?;
+        let mut history = History::of(lines);
+        for path in history.unsettled() {
+            if let Ok(found) = state_of(&path) {
+                history.settle(&path, &found);
+            }
+        }
+        Ok((history, damaged))
+    }
+
+    /// What files were before these changes of them, in the order of the changes. It blocks on the disk.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn before(&self, log: &LogKey, wanted: &Wanted) -> Result<Vec<FileBefore>, UserError> {
+        let steps = self.history(log)?.0.steps(wanted).unwrap_or_default();
+        let file = |step: Step| {
+            let known = step.target.digest().map(|digest| self.contents().read(digest).ok().flatten());
+            FileBefore { path: step.path, is_lost: known == Some(None), before: known.flatten() }
+        };
+        Ok(steps.into_iter().rev().map(file).collect())
+    }
+
+    /// A conversation has another file: what its old log says is said in the new one too. It blocks on the disk.
+    ///
+    /// # Errors
+    /// When one of them cannot be read or written.
+    pub fn carry_over(&self, from: &LogKey, to: &LogKey) -> io::Result<()> {
+        let (from, to) = (self.log(from), self.log(to));
+        let read = |log| log::read(log, Some(Lock::Shared));
+        let (read, known) = (read(&from)?.0, read(&to)?.0);
+        let missing = read.iter().filter(|line| !known.contains(line));
+        let text: String = missing.map(|line| line.to_text() + "\n").collect();
+        if from == to || text.is_empty() {
+            return Ok(());
+        }
+        line_file::append(&to, text.as_bytes(), Flush::Now, &[])
+    }
+
+    /// Deletes what is too old or too much. It blocks on the disk.
+    ///
+    /// # Errors
+    /// When the store or a log cannot be read. Nothing is deleted then.
+    pub fn clean(&self, limits: Limits) -> io::Result<()> {
+        if !self.folder.exists() {
+            return Ok(());
+        }
+        self.clean_edited()?;
+        clean::clean(self, limits)
     }
 }

@@ -113,21 +113,16 @@ impl Http {
             Ok(response) => response,
             Err(refusal) => return Err(decoder.decode_error(&refusal)),
         };
-        if is_web_page(&response) {
-            return Err(peer.web_page());
-        }
         let mut events = Vec::new();
         // Whether anything of the reply has come: a count alone is nothing of it.
         let mut has_begun = false;
         loop {
-            let chunk = match timeout(timeouts.idle, response.chunk()).await {
-                Ok(Ok(chunk)) => chunk,
-                Ok(Err(error)) => return Err(peer.during_reply(&error)),
-                Err(_) if has_begun => {
-                    return Err(peer.silent("stopped in the middle of the reply and sent nothing for", timeouts.idle));
-                }
-                Err(_) => return Err(peer.no_answer(timeouts.idle)),
+            let late = |_| {
+                let what = "stopped in the middle of the reply and sent nothing for";
+                if has_begun { peer.silent(what, timeouts.idle) } else { peer.no_answer(timeouts.idle) }
             };
+            let chunk = timeout(timeouts.idle, response.chunk()).await.map_err(late)?;
+            let chunk = chunk.map_err(|error| peer.during_reply(&error))?;
             let result = match &chunk {
                 Some(bytes) => decoder.feed(bytes, &mut events),
                 None => decoder.finish(&mut events),
@@ -162,24 +157,19 @@ impl Http {
             Ok(response) => response,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        if is_web_page(&response) {
-            return Err(peer.web_page());
-        }
+        let late = |_| peer.silent("stopped in the middle of the answer and sent nothing for", timeouts.idle);
         let mut body = Vec::new();
         loop {
-            match timeout(timeouts.idle, response.chunk()).await {
-                Ok(Ok(Some(bytes))) if body.len() + bytes.len() <= MAX_ANSWER => body.extend_from_slice(&bytes),
-                Ok(Ok(Some(_))) => return Err(peer.too_long(MAX_ANSWER)),
-                Ok(Ok(None)) => return Ok(Ok(body)),
-                Ok(Err(error)) => return Err(peer.during_reply(&error)),
-                Err(_) => {
-                    return Err(peer.silent("stopped in the middle of the answer and sent nothing for", timeouts.idle));
-                }
+            match timeout(timeouts.idle, response.chunk()).await.map_err(late)? {
+                Ok(Some(bytes)) if body.len() + bytes.len() <= MAX_ANSWER => body.extend_from_slice(&bytes),
+                Ok(Some(_)) => return Err(peer.too_long(MAX_ANSWER)),
+                Ok(None) => return Ok(Ok(body)),
+                Err(error) => return Err(peer.during_reply(&error)),
             }
         }
     }
 
-    /// Sends `request` and waits for the status.
+    /// Sends `request` and waits for the status. Whatever is in between and answers with a web page is an error.
     async fn send(
         &self,
         request: HttpRequest,
@@ -200,8 +190,10 @@ impl Http {
             Err(_) => return Err(peer.no_answer(timeouts.first_byte)),
         };
         lock(&self.answered).insert(peer.name.clone());
-        let answer = if response.status().is_success() { Ok(response) } else { Err(error_response(response).await) };
-        Ok((peer, answer))
+        if !response.status().is_success() {
+            return Ok((peer, Err(error_response(response).await)));
+        }
+        if is_web_page(&response) { Err(peer.web_page()) } else { Ok((peer, Ok(response))) }
     }
 
     /// Comes back only for a server of the user's own that should speak TLS, has taken a while, and speaks plain HTTP.
@@ -275,11 +267,10 @@ fn is_web_page(response: &Response) -> bool {
 async fn error_response(mut response: Response) -> ErrorResponse {
     let headers = response.headers();
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let number = |name: &str| seconds_to_wait(&text(name)?, SystemTime::now());
     // The vendors' own SDKs take this one first.
-    let precise = text("retry-after-ms").and_then(|value| seconds_to_wait(&value, SystemTime::now()));
-    let retry_after = precise
-        .map(|milliseconds| milliseconds / 1000.0)
-        .or_else(|| text(RETRY_AFTER.as_str()).and_then(|value| seconds_to_wait(&value, SystemTime::now())));
+    let precise = number("retry-after-ms").map(|milliseconds| milliseconds / 1000.0);
+    let retry_after = precise.or_else(|| number(RETRY_AFTER.as_str()));
     let request_id = text("request-id").or_else(|| text("x-request-id"));
     let status = response.status().as_u16();
     let mut body = Vec::new();

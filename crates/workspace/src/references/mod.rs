@@ -90,7 +90,6 @@ impl References {
             unsaved.retain(|file| !conversations.contains(file));
         }
         let (mailbox, id) = (self.background.mailbox.clone(), conversation.id);
-        let outputs = self.shared.outputs.folder().to_owned();
         let judged = self.permissions.judged_files(conversation);
         let task = async move {
             let judge = readable.clone();
@@ -109,7 +108,7 @@ impl References {
                 };
                 outcomes.push(match target {
                     CaptureTarget::Editor(EditorReference { subject: EditorSubject::Diff, path }) => {
-                        diff(path, view, &readable, &unsaved, outputs.clone()).await.map(Some)
+                        diff(path, view, &readable, &unsaved).await.map(Some)
                     }
                     target => outcome(target, view, &readable).await,
                 });
@@ -214,7 +213,6 @@ async fn diff(
     view: Option<Found>,
     readable: &Readable,
     unsaved: &[PathBuf],
-    outputs: PathBuf,
 ) -> Result<CapturedText, UserError> {
     let view = view.unwrap_or_else(|| Ok(EditorView::default()))?;
     let (judge, home, named) = (readable.clone(), readable.folder().to_owned(), path);
@@ -234,7 +232,7 @@ async fn diff(
     };
     let (folder, path) = spawn(place).await??;
     let judge = readable.clone();
-    let found = git_diff(folder, path.clone(), move |file| judge.problem(file).is_none(), outputs).await?;
+    let found = git_diff(folder, path.clone(), move |file| judge.problem(file).is_none()).await?;
     let (judge, unsaved) = (readable.clone(), unsaved.to_vec());
     spawn(move || {
         let (root, path) = (paths::real(&found.root), path.map(|path| paths::real(&path)));

@@ -2,10 +2,13 @@
 
 use std::str::Utf8Error;
 
+use serde::Deserialize;
+
 /// What the host's options say about a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct FileLayout {
     /// What ends a line.
+    #[serde(rename = "format")]
     pub line_break: LineBreak,
     /// Whether the file begins with a byte order mark.
     pub byte_order_mark: bool,
@@ -18,7 +21,8 @@ pub struct FileLayout {
 }
 
 /// What ends a line of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LineBreak {
     /// A line feed.
     Unix,
