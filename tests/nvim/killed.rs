@@ -85,8 +85,9 @@ const DRIVER: &str = "
         if ok then
           note('acknowledged', call.id .. ' ' .. vim.json.encode(result))
           at('acknowledged')
-        elseif problem ~= 'stale' and not problem:find('not read yet') then
-          -- A call is listed as soon as the file is read, and can be resolved once the journal is. The next step tries again.
+        elseif problem ~= 'stale' and not problem:find('not read yet') and not problem:find('approves another run') then
+          -- A call is listed as soon as the file is read. It can be resolved once the journal is, which may say that it was
+          -- started. The next step tries again.
           note('problems', problem)
         end
       end
