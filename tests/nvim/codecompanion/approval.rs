@@ -156,7 +156,7 @@ fn a_call_that_was_set_up_hears_that_it_was_cancelled() {
 }
 
 #[test]
-fn a_call_that_was_set_up_hears_that_it_was_cancelled_before_its_start() {
+fn a_call_that_is_cancelled_before_its_start_hears_of_it() {
     let lua = format!(
         "{}
         require('flemma.compat.codecompanion').register('slow', {{
