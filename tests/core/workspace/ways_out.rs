@@ -2,7 +2,15 @@
 //! deadline; what does not leave it says why. The conversation is open without a user interface, or not at all. `flemma run` comes to
 //! an end in all of them.
 
-use std::{cell::Cell, fs, os::unix::fs::symlink, process::Command, rc::Rc, thread, time::Duration};
+use std::{
+    cell::Cell,
+    fs,
+    os::unix::fs::symlink,
+    process::Command,
+    rc::Rc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use flemma_journal::{Actor, Asked, Before, CallKey, Decision, Event, Proposed, ProposedContent, Record, Role};
 use flemma_model::{Digest, ToolInput};
@@ -190,18 +198,18 @@ fn in_editor(state: &State, way: &str) -> String {
         _ => {}
     }
     let has_form = || !chat.host.forms.borrow().is_empty() || chat.questions() > 0;
-    let deadline = std::time::Instant::now() + Duration::from_millis(if way == "clock" { 300 } else { 5000 });
-    while std::time::Instant::now() < deadline
-        && told.is_empty()
-        && chat.text() == before
-        && runs.get() == 0
-        && !has_form()
-    {
+    let deadline = Instant::now() + Duration::from_millis(if way == "clock" { 300 } else { 5000 });
+    while Instant::now() < deadline && told.is_empty() && chat.text() == before && runs.get() == 0 && !has_form() {
         chat.drain_once();
         told.extend(chat.told());
         thread::yield_now();
     }
-    chat.drain_until("rest", |chat| chat.workspace.is_at_rest(buffer));
+    // What waits for a user interface is never at rest.
+    let end = Instant::now() + Duration::from_secs(2);
+    while !chat.workspace.is_at_rest(buffer) && Instant::now() < end {
+        chat.drain_once();
+        thread::yield_now();
+    }
     told.extend(chat.told());
     if has_form() {
         return "asks".to_owned();
