@@ -194,18 +194,25 @@ impl Disk {
 
     /// Whether the file that a path leads to has several names (hard links); also if that is not known.
     pub fn is_linked(&self, path: &Path) -> bool {
-        self.may_be(path, What::IsLinked)
+        self.may_be_there(path, &What::IsLinked)
     }
 
     /// Whether writing a file asks every time; also if that is not known.
     pub fn is_start_up(&self, path: &Path, owner: &Owner) -> bool {
-        self.may_be(path, What::IsStartUp(owner.clone()))
+        self.may_be_there(path, &What::IsStartUp(owner.clone()))
     }
 
     /// Whether a file is an ordinary one of the project that is found from `folder` ([`project`]). It is not where that is not known.
     pub(super) fn is_ordinary(&self, path: &Path, folder: &Path, home: Option<&Path>) -> bool {
         let what = What::IsOrdinary(folder.to_owned(), home.map(Path::to_owned));
-        self.answer(path, what) == Some(Answer::Is(true))
+        let is = |path: &Path| self.answer(path, what.clone()) == Some(Answer::Is(true));
+        is(path) && self.real_if_known(path).is_some_and(|real| is(&real))
+    }
+
+    /// Whether the answer to a question is *yes*, or not known, for a path as it is written or for where it leads. Each question follows
+    /// the links of a path anew, and somebody may exchange them in between: what may be used is where it leads ([`Disk::real`]).
+    fn may_be_there(&self, path: &Path, what: &What) -> bool {
+        self.may_be(path, what.clone()) || self.may_be(&self.real(path), what.clone())
     }
 
     /// Whether the answer to a question is *yes*, or not known.

@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
     slice,
     sync::Arc,
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 use flemma_config::Config;
@@ -232,4 +233,53 @@ fn a_silent_disk_approves_nothing_and_denies_nothing() {
     let disk = Disk::known(Facts::new());
     assert_eq!(judged.judge(&folder, &disk).0, None);
     assert_eq!(disk.lacks(), None);
+}
+
+/// A folder of the project that is exchanged for a link between any two questions.
+#[test]
+fn what_is_approved_is_where_the_answers_say_it_leads() {
+    let root = project(&[]);
+    let root = root.path().canonicalize().unwrap();
+    let (folder, outside) = (root.join("project"), root.join("elsewhere"));
+    for file in ["new", "a"] {
+        let path = folder.join("src").join(file);
+        for states in 0..1_u32 << 8 {
+            let (asked, at) = (Arc::new(AtomicU32::new(0)), folder.clone());
+            let ask = move |lookup: flemma_tools::Lookup| {
+                let is_link = states >> asked.fetch_add(1, Ordering::Relaxed).min(7) & 1 == 1;
+                exchange(&at, is_link);
+                Some(lookup.answer())
+            };
+            let disk = Disk::recording(Arc::new(ask));
+            let call = Judged {
+                tool: "write",
+                path: if file == "a" { "src/a" } else { "src/new" },
+                entries: vec!["$default"],
+                allowed: None,
+            };
+            let (decision, _, _) = call.judge(&folder, &disk);
+            let place = disk.real(&path);
+            assert!(
+                decision != Some(Decision::Approve) || place.starts_with(&folder),
+                "{states:b}: {} was approved, in {}",
+                place.display(),
+                outside.display()
+            );
+        }
+    }
+}
+
+/// Makes `src` a folder of the project, or a link to another folder.
+fn exchange(folder: &Path, is_link: bool) {
+    let (src, aside) = (folder.join("src"), folder.join("aside"));
+    if src.is_symlink() == is_link {
+        return;
+    }
+    if is_link {
+        fs::rename(&src, &aside).unwrap();
+        symlink("../elsewhere", &src).unwrap();
+    } else {
+        fs::remove_file(&src).unwrap();
+        fs::rename(&aside, &src).unwrap();
+    }
 }
