@@ -55,11 +55,17 @@ impl PathPattern {
         Ok(Self { base: base.into(), below })
     }
 
-    /// Whether an approving rule matches this path.
+    /// Whether an approving rule matches this path. If a part of a relative pattern is a link that leads out of the folder, it matches
+    /// nothing: whoever changes the folder could decide otherwise what the rule means.
     pub(super) fn matches(&self, path: &Path, path_base: &PathBase) -> bool {
         let Some(base) = path_base.resolve(&self.base) else { return false };
+        let is_relative = self.base.is_relative() && !self.base.starts_with("~");
         path_base.disk.surely(|disk| {
-            disk.real(path).strip_prefix(disk.real(&base)).is_ok_and(|rest| match &self.below {
+            let (real, folder) = (disk.real(&base), disk.real(&path_base.folder));
+            if is_relative && !real.starts_with(&folder) && real != plain(&folder.join(&self.base)) {
+                return false;
+            }
+            disk.real(path).strip_prefix(real).is_ok_and(|rest| match &self.below {
                 None => rest.as_os_str().is_empty(),
                 Some(below) if rest.as_os_str().is_empty() => below.with_base,
                 Some(below) => below.approving.is_match(rest),

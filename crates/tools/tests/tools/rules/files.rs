@@ -71,6 +71,17 @@ fn a_pattern_means_what_is_below_it_and_nothing_else() {
     check(&["read(src/main.rs)"], &[("src/main.rs", APPROVE), ("src/main.rs/x", None), ("src", None)]);
 }
 
+/// Whoever makes the link would decide otherwise what the rule means.
+#[test]
+fn a_relative_rule_approves_nothing_through_a_link_that_leads_out() {
+    let rows = [("src/out/file", None), ("src/out/new", None), ("../outside/file", None), ("src/main.rs", None)];
+    check(&["read(src/out/**)"], &rows);
+    check(&["read(src/out/file)"], &rows);
+    check(&["!read(src/out/**)"], &[("../outside/file", Some(Decision::Deny))]);
+    // The user has named the place themselves.
+    check(&["read(../outside/**)"], &[("../outside/file", APPROVE), ("src/out/file", APPROVE)]);
+}
+
 #[test]
 fn links_are_followed_on_both_sides() {
     check(
