@@ -144,6 +144,17 @@ fn always_writes_nothing_where_it_would_do_nothing() {
 }
 
 #[test]
+fn always_does_not_answer_a_question() {
+    let question = json!({ "label": null, "question": "Which one?", "options": null, "default": null });
+    let chat = Harness::start(Setup::default(), [calls([("ask_user", question)])]);
+    chat.go();
+    chat.wait_for_pending(1);
+    chat.always("status=pending");
+    chat.wait_for_words("`ask_user` asks you a question; press Alt-Enter to answer it");
+    assert!(!chat.text().contains("auto_approve"), "{}", chat.text());
+}
+
+#[test]
 fn one_undo_takes_back_always_and_what_it_approved() {
     let options = json!({ "tools": { "autopilot": { "enabled": false } } });
     let chat = Harness::start(Setup { options, ..Setup::default() }, [commands(&["echo one"])]);

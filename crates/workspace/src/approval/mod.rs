@@ -32,7 +32,7 @@ use flemma_chat::OpenCall;
 use flemma_journal::{Binding, Event};
 use flemma_model::{CallId, ToolInput, UserError};
 use flemma_tools::{
-    Agents, Definition, FileClass, Judged, Linked, NamedBy, TurnTools,
+    Agents, Definition, Executor, FileClass, Judged, Linked, NamedBy, TurnTools,
     approval::{self, Decision},
     paths,
     rules::{self, CommandShell, PathBase, Target},
@@ -352,6 +352,9 @@ impl Approval {
         let Some(definition) = self.shared.toolbox.get(&name) else {
             return Err(UserError::new(format!("there is no tool `{name}`")));
         };
+        if matches!(definition.executor, Executor::Human) {
+            return Err(UserError::new(format!("`{name}` asks you a question; press Alt-Enter to answer it")));
+        }
         if definition.always_asks {
             return Err(UserError::new(format!("`{name}` asks for approval every time; approve it without `always`")));
         }
