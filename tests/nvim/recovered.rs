@@ -1,7 +1,7 @@
 //! Conversations whose text is recovered from the swap file of an editor that was killed.
 
 use super::{
-    chat::{Chat, KEY, Setup, init, prose, said},
+    chat::{Chat, KEY, Setup, call, init, prose, said},
     http::{Reply, Server},
     support::{Nvim, Options},
 };
@@ -108,4 +108,30 @@ fn markdown_keeps_its_signs_in_a_recovered_text() {
     chat.nvim.wait_for_screen("Some **bold** words");
     let conceals = "return require('flemma.view.overlays').conceals_markdown(vim.fn.bufnr('notes.chat'))";
     assert_eq!(chat.nvim.lua(conceals, &[]), false, "the level is not the user's");
+}
+
+/// Neovim reports an undone reload while the text may not be changed.
+#[test]
+fn an_undone_reload_restores_the_result_that_it_lost() {
+    let bash = |command: &str| serde_json::json!({ "label": null, "command": command, "timeout": null });
+    let mut chat = Chat::start(&Setup::default(), [call("toolu_1", "bash", &bash("echo r; sleep 60"))]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("status=pending"));
+    chat.wait_until_idle();
+    chat.go_to("**Tool Result:** `toolu_1`");
+    chat.nvim.input("<M-CR>");
+    let file = chat.nvim.work().join("notes.chat");
+    chat.nvim.wait_for("the file of the running call", |_| {
+        std::fs::read_to_string(&file).is_ok_and(|text| text.contains("status=running"))
+    });
+    chat.nvim.input(":edit<CR>");
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("`toolu_1` (error)"));
+    chat.wait_until_idle();
+    // The step back to the text before the reload.
+    chat.nvim.command(
+        "silent undo | while getline('$') == '```' && search('flemma:tool', 'nw') == 0 | silent undo | endwhile",
+    );
+    chat.nvim.wait_for("the result again", |nvim| nvim.text().contains("`toolu_1` (error)"));
+    let told = said(&mut chat.nvim);
+    assert!(told.contains("its result was restored") && !told.contains("E565"), "{told}");
 }

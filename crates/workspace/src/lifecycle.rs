@@ -263,7 +263,11 @@ impl Workspace {
         conversation.page.reload();
         conversation.replies.forget();
         conversation.turn_tools.take();
-        let more = self.parse_on(buffer);
+        let more = conversation.page.parse_on();
+        if !more {
+            // Not now: an undone reload is reported while the text may not be changed.
+            self.background.post_for(conversation.id, |this, conversation| this.recovery.recover(conversation));
+        }
         if conversation.is_busy() {
             self.stop_for_foreign_change(&conversation);
         }

@@ -552,6 +552,7 @@ fn start_up_files_ask_whatever_the_policy_says() {
         chat.wait_for_diff(0, "a program reads this file when it starts");
         if path.starts_with(".git/") {
             chat.approve("Tool Result:** `call_1`");
+            chat.drain_until("rest", |chat| chat.workspace.is_at_rest(chat.current()));
         }
         chat.always("Tool Result:** `call_0`");
         chat.wait_for_words("asks every time");

@@ -191,7 +191,7 @@ impl Gatekeeper {
         let asked = chosen.clone();
         let cancellations = conversation.records.cancelled.get();
         let then = move |this: &Self, conversation: &Conversation, known: &Known| {
-            if is_still_meant(conversation, cancellations) {
+            if this.is_still_meant(conversation, cancellations) {
                 chosen.retain(|call| conversation.is_open(&call.key()));
                 this.write_approvals(conversation, (calls, chosen), known);
             }
@@ -226,7 +226,7 @@ impl Gatekeeper {
         };
         let then =
             move |this: &Self, conversation: &Conversation, entries: Result<Vec<String>, UserError>| match entries {
-                _ if !is_still_meant(conversation, cancellations) => {}
+                _ if !this.is_still_meant(conversation, cancellations) => {}
                 Ok(entries) => this.write_entries(conversation, (calls, chosen), entries),
                 Err(problem) => this.not_approved(&problem),
             };
@@ -256,7 +256,7 @@ impl Gatekeeper {
             match this.still_asks(conversation, &chosen, known) {
                 // The user has written something else.
                 _ if conversation.page.frontmatter() != written => {}
-                _ if !is_still_meant(conversation, cancellations) => {
+                _ if !this.is_still_meant(conversation, cancellations) => {
                     this.restore_frontmatter(conversation, before.as_ref());
                 }
                 Some(problem) => {
@@ -298,9 +298,13 @@ impl Gatekeeper {
         });
         self.shared.write(conversation, &edits);
     }
-}
 
-/// Whether the user has not stopped everything since, and nothing else has begun.
-fn is_still_meant(conversation: &Conversation, cancellations: u64) -> bool {
-    !conversation.is_busy() && conversation.records.cancelled.get() == cancellations
+    /// Whether the user has not stopped everything since, and nothing else has begun. They are told of that.
+    fn is_still_meant(&self, conversation: &Conversation, cancellations: u64) -> bool {
+        let (is_cancelled, is_busy) = (conversation.records.cancelled.get() != cancellations, conversation.is_busy());
+        if is_busy && !is_cancelled {
+            self.shared.host.notify(Level::Info, BUSY);
+        }
+        !is_cancelled && !is_busy
+    }
 }
