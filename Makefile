@@ -9,7 +9,7 @@ help:
 	@echo "make cli        the command line, into build/"
 	@echo "make demo       a guided tour with a scripted model: no key, no network"
 	@echo "make test       all tests: the core, requests against the vendors' SDKs, a real Neovim, an independent peer"
-	@echo "make test-fast  those of the core that take no time"
+	@echo "make test-fast  the fast tests of the core"
 	@echo "make test-core  tests of the core; no Neovim needed"
 	@echo "make test-sdk   requests against the types of the vendors' SDKs; needs Python 3 and, the first time, the network"
 	@echo "make test-nvim  tests in a real Neovim"
@@ -40,7 +40,7 @@ demo: build
 
 test: test-core test-sdk test-nvim test-peer
 
-# While one writes: without the tests that take seconds, such as those that kill processes at every moment.
+# For the time between two edits: without the tests that take seconds, such as those that kill processes at every moment.
 test-fast:
 	@echo "==> testing the core, without the slow tests"
 	cargo test --workspace

@@ -109,9 +109,9 @@ fn a_preview_in_a_file_that_was_just_opened_runs_no_setup() {
     assert!(seen(&mut chat).is_empty());
 }
 
-#[test]
-fn a_call_that_was_set_up_hears_that_it_was_cancelled() {
-    let lua = format!(
+/// A tool `slow` that is approved, is set up, never ends, and tells what it hears.
+fn slow() -> String {
+    format!(
         "{}
         require('flemma.compat.codecompanion').register('slow', {{
           callback = {{
@@ -128,9 +128,13 @@ fn a_call_that_was_set_up_hears_that_it_was_cancelled() {
           opts = {{ require_approval_before = function() return false end }},
         }})",
         eras::lua()
-    );
+    )
+}
+
+#[test]
+fn a_call_that_was_set_up_hears_that_it_was_cancelled() {
     let calls = [text("slow", "one"), text("slow", "two"), text("slow", "three")];
-    let mut chat = with_calls(&calls, "tools = { max_concurrent = 5 }", &lua, &[]);
+    let mut chat = with_calls(&calls, "tools = { max_concurrent = 5 }", &slow(), &[]);
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the calls", |nvim| nvim.text().matches("status=running").count() == 3);
     chat.nvim.wait_for("the first", |nvim| nvim.lua("return vim.tbl_contains(seen, 'run one')", &[]) == true);
@@ -157,28 +161,11 @@ fn a_call_that_was_set_up_hears_that_it_was_cancelled() {
 
 #[test]
 fn a_call_that_is_cancelled_before_its_start_hears_of_it() {
-    let lua = format!(
-        "{}
-        require('flemma.compat.codecompanion').register('slow', {{
-          callback = {{
-            schema = tools.b_count.callback.schema,
-            cmds = {{ function(tools, args) seen[#seen + 1] = 'run ' .. args.text end }},
-            handlers = {{
-              setup = function(self) seen[#seen + 1] = 'setup ' .. self.args.text end,
-              on_exit = function(self) seen[#seen + 1] = 'exit ' .. self.args.text end,
-            }},
-            output = {{
-              cancelled = function(self, tools) seen[#seen + 1] = 'cancelled ' .. self.args.text .. ' ' .. tools.status end,
-            }},
-          }},
-          opts = {{ require_approval_before = function() return false end }},
-        }})
-        -- Its start is on the way to the disk.
-        vim.api.nvim_create_autocmd('User', {{ pattern = 'FlemmaToolExecuting', callback = function()
-          vim.schedule(function() vim.cmd('Flemma tool:cancel-all') end)
-        end }})",
-        eras::lua()
-    );
+    // Its start is on the way to the disk.
+    let lua = slow()
+        + "\n vim.api.nvim_create_autocmd('User', { pattern = 'FlemmaToolExecuting', callback = function()
+             vim.schedule(function() vim.cmd('Flemma tool:cancel-all') end)
+           end })";
     let mut chat = with_calls(&[text("slow", "one")], "", &lua, &[]);
     chat.nvim.input("<C-]>");
     answered(&mut chat);
@@ -262,7 +249,7 @@ fn calls_of_one_conversation_run_one_after_another() {
 #[test]
 fn a_listener_that_fails_does_not_break_the_call() {
     let lua = eras::lua()
-        + "vim.api.nvim_create_autocmd('User', { pattern = 'CodeCompanion*', callback = function() error('x') end })";
+        + "\n vim.api.nvim_create_autocmd('User', { pattern = 'CodeCompanion*', callback = function() error('x') end })";
     let mut chat = with_calls(&[text("b_paths", "good")], "tools = { require_approval = false }", &lua, &[]);
     chat.nvim.input("<C-]>");
     let server = &chat.server;

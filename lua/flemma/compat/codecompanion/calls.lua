@@ -85,7 +85,7 @@ function M.watch()
     local call = here and here.by_id[args.data.id]
     if call then
       M.drop(call)
-      -- One that was cancelled or denied before its start has not run, and may have been set up.
+      -- One that ends before its start has not run, and may have been set up.
       calls.abandon(call)
     end
     if not is_working(args.data.buf) then
