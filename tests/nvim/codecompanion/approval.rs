@@ -163,7 +163,7 @@ fn a_call_that_was_set_up_hears_that_it_was_cancelled() {
 fn a_call_that_is_cancelled_before_its_start_hears_of_it() {
     // Its start is on the way to the disk.
     let lua = slow()
-        + "\n vim.api.nvim_create_autocmd('User', { pattern = 'FlemmaToolExecuting', callback = function()
+        + "\nvim.api.nvim_create_autocmd('User', { pattern = 'FlemmaToolExecuting', callback = function()
              vim.schedule(function() vim.cmd('Flemma tool:cancel-all') end)
            end })";
     let mut chat = with_calls(&[text("slow", "one")], "", &lua, &[]);
@@ -249,7 +249,7 @@ fn calls_of_one_conversation_run_one_after_another() {
 #[test]
 fn a_listener_that_fails_does_not_break_the_call() {
     let lua = eras::lua()
-        + "\n vim.api.nvim_create_autocmd('User', { pattern = 'CodeCompanion*', callback = function() error('x') end })";
+        + "\nvim.api.nvim_create_autocmd('User', { pattern = 'CodeCompanion*', callback = function() error('x') end })";
     let mut chat = with_calls(&[text("b_paths", "good")], "tools = { require_approval = false }", &lua, &[]);
     chat.nvim.input("<C-]>");
     let server = &chat.server;
