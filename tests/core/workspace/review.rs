@@ -1,6 +1,6 @@
 //! What calls would write is shown before it is approved, and nothing else is written.
 
-use std::fs;
+use std::{fs, thread, time::Duration};
 
 use flemma_runtime::Journal;
 use flemma_workspace::{Preview, PreviewLine, Taken};
@@ -493,6 +493,25 @@ fn what_somebody_else_changed_is_not_told_as_left_out() {
     let result = &chat.results(1)[0];
     assert!(result.contains("1 (line 5) applied, 1 (line 21) not made, since the file was changed there"), "{result}");
     assert!(!result.contains("left out"), "{result}");
+}
+
+#[test]
+fn a_review_is_of_what_the_files_have_when_it_is_asked_for() {
+    let chat = asked(&[("a.txt", "old\n")], [("write", write("a.txt", "new\n"))]);
+    chat.wait_for_diff(0, "+new");
+    for round in 0..200 {
+        chat.put("a.txt", format!("before {round}\n"));
+        // A survey begins, and has come to another point each time when the file changes once more.
+        chat.workspace.reviews.check_proposals();
+        for _ in 0..round % 20 {
+            chat.drain_once();
+            thread::sleep(Duration::from_micros(100));
+        }
+        let now = format!("{round}\n");
+        chat.put("a.txt", &now);
+        let reviewed = chat.review("call_0").unwrap();
+        assert_eq!(reviewed.files[0].old.as_deref().unwrap(), now.as_bytes());
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Shows the user the whole of what a call would write, and takes what they have made of it.
 
-use std::{collections::HashMap, io, rc::Rc, sync::Arc, time::Duration};
+use std::{collections::HashMap, io, sync::Arc, time::Duration};
 
 use crate::{
     Conversation, Resolution, ResolveError,
@@ -60,31 +60,29 @@ impl Reviews {
             );
             return then(self, Err(UserError::new(problem)));
         };
-        let of = (Rc::downgrade(&conversation), key.clone());
+        let (id, reviewed_key) = (conversation.id, key.clone());
         let reviewer = move |this: &Self, ready: Result<Arc<Ready>, UserError>| {
-            let (conversation, key) = of;
-            let ready = match ready {
+            let (key, ready) = match ready {
                 Err(problem) => return then(this, Err(problem)),
-                Ok(ready) => ready,
+                Ok(ready) => (reviewed_key, ready),
             };
-            let change = conversation.upgrade().map_or(0, |conversation| {
+            let change = this.shared.conversations.by_id(id).map_or(0, |conversation| {
                 conversation.proposals.show(&key, conversation.records.made(&key).as_ref());
                 conversation.proposals.change(&key)
             });
             let compared = move || reviewed(&key, &ready, change);
             this.background.run(compared, move |this: &Self, reviewed| then(this, Ok(reviewed)));
         };
-        self.reviewers.borrow_mut().push((conversation.id, key.clone(), Box::new(reviewer)));
         let asked = vec![call.clone()];
         let then = move |this: &Self, conversation: &Conversation, known: &Known| {
             if this.may_ask(conversation, &call, known) {
+                // It is told by a survey that begins after this. One that is under way may have read the files before.
+                this.reviewers.borrow_mut().push((id, key, Box::new(reviewer)));
                 return this.survey_again(conversation);
             }
             let problem = "the change of this call is not known yet: the conversation is not trusted, or a policy \
                            denies the call";
-            for reviewer in this.take_reviewers(conversation, |other| *other == key) {
-                reviewer(this, Err(UserError::new(problem)));
-            }
+            reviewer(this, Err(UserError::new(problem)));
         };
         self.approval.look_up(&self.background, &conversation, asked, then);
     }
