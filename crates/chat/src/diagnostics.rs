@@ -6,13 +6,13 @@
 
 use std::collections::HashSet;
 
-use serde::Serialize;
+use serde::{Serialize, de::IgnoredAny};
 
 use super::{
     Block, BlockKind, Calls, Document, ParsedMessage, ResultBody, Slice, StatusBlock, Text, ToolResult, ToolUse,
     attachment, attributes, calls::Turn, escape::unescape_lines, hosted::HostedInfo, syntax::ThinkingTag,
 };
-use flemma_model::CallId;
+use flemma_model::{CallId, ToolInput};
 use flemma_provider::signers;
 use flemma_text::Fence;
 
@@ -66,7 +66,7 @@ pub fn diagnostics(document: &Document, text: &dyn Text) -> Vec<Diagnostic> {
     let (calls, mut paired) = (document.calls(), document.messages().len());
     for turn in calls.turns_backwards_to(document.paired.0.get()) {
         let before = found.len();
-        check_pairs(calls, &turn, &mut found);
+        check_pairs(calls, &turn, text, &mut found);
         if found.len() > before {
             paired = turn.replies.start;
         }
@@ -89,8 +89,22 @@ fn head_problem(document: &Document, text: &dyn Text) -> Option<Diagnostic> {
     Some(Diagnostic::error(line, note))
 }
 
-/// Checks the calls of a turn against its results.
-fn check_pairs(calls: Calls<'_>, turn: &Turn, found: &mut Vec<Diagnostic>) {
+/// Checks the calls of a turn against its results, and whether the input of one that has a status block can still be read: only the
+/// user has changed it since.
+fn check_pairs(calls: Calls<'_>, turn: &Turn, text: &dyn Text, found: &mut Vec<Diagnostic>) {
+    for open in calls.open_in(turn).iter().filter(|open| open.status().is_some()) {
+        let (call, fence) = (open.call.describe(None, text), open.call.block.tool_fence());
+        if let (ToolInput::Malformed(input), Some(fence)) = (&*call.input, fence) {
+            let error = serde_json::from_str::<IgnoredAny>(input).err();
+            let (below, what) = error.map_or((1, "it is no object".to_owned()), |error| {
+                let words = error.to_string();
+                let what = words.split(" at line").next().unwrap_or_default();
+                (error.line(), format!("{what}, column {}", error.column()))
+            });
+            let note = format!("The input of the call `{}` is not valid JSON: {what}. Correct it.", call.id);
+            found.push(Diagnostic::error(call.line + fence.line as usize + below, note));
+        }
+    }
     let mut uses = HashSet::new();
     for call in calls.uses_in(turn) {
         let id = &call.tool.id;
