@@ -125,6 +125,7 @@ local function show(chat, proposed, verb)
   local head = possible and ("# Enter on this line: %s.   q: leave everything as it is."):format(verb.question)
     or "# Nothing of this can be done.   q: close this."
   local buf = page(verb.title)
+  vim.b[buf].flemma_conversation = chat
   for at, line in ipairs(vim.list_extend({ head, "" }, proposed.lines)) do
     api.nvim_buf_set_lines(buf, at - 1, -1, false, { (line:gsub("\n", "⤶")) })
   end
@@ -144,7 +145,10 @@ local function show(chat, proposed, verb)
     notify.say(vim.log.levels.INFO, possible and "Enter on the first line does it" or "nothing of this can be done")
   end
   vim.keymap.set("n", "q", close, { buffer = buf, nowait = true, desc = "Flemma: leave everything as it is" })
-  vim.keymap.set("n", "<CR>", enter, { buffer = buf, nowait = true, desc = "Flemma: " .. verb.question })
+  -- Who presses the key that sends hears what to do.
+  for _, key in ipairs({ "<CR>", require("flemma.keymaps").keys(chat).send }) do
+    vim.keymap.set("n", key, enter, { buffer = buf, nowait = true, desc = "Flemma: " .. verb.question })
+  end
 end
 
 ---@param verb "undo"|"redo"|"rollback"

@@ -196,6 +196,23 @@ fn the_question_says_that_a_file_is_deleted() {
 }
 
 #[test]
+fn commands_in_the_preview_are_about_its_conversation() {
+    let mut chat = start();
+    // The cursor of the conversation says from where a rollback goes, and not that of the preview.
+    chat.go_to("Go on");
+    shown(&mut chat.nvim, "Flemma undo", "before toolu_3");
+    chat.nvim.command("messages clear");
+    chat.nvim.input("<C-]>");
+    wait_for_message(&mut chat.nvim, "Enter on the first line does it");
+    chat.nvim.input(":Flemma redo<CR>");
+    wait_for_message(&mut chat.nvim, "redo: nothing was taken back that could be made again");
+    shown(&mut chat.nvim, "Flemma status", "claude-test");
+    chat.nvim.input("q");
+    let text = shown(&mut chat.nvim, "Flemma rollback", "before toolu_2");
+    assert!(text.contains("before toolu_3") && !text.contains("toolu_1"), "{text}");
+}
+
+#[test]
 fn changes_walks_through_what_the_turn_has_written() {
     let mut chat = start();
     fs::write(path(&chat, "a.txt"), "one\n2\nthree\nfour\n").unwrap();
