@@ -102,7 +102,10 @@ fn a_status_that_nobody_knows_is_told_with_the_nearest() {
 fn a_typo_in_the_input_of_a_waiting_call_is_told_at_its_line() {
     let with = |input: &str, rest: &str| format!("{}{rest}", CALL.replace("{}", input));
     let waits = "@You:\n**Tool Result:** `a`\n\n```flemma:tool status=pending\n```\n";
-    says(&with("{\n  \"path\": \"x\"\n  \"limit\": 1\n}", waits), &[(6, Error, "`a` is not valid JSON: expected `,` or `}`, column 3")]);
+    says(
+        &with("{\n  \"path\": \"x\"\n  \"limit\": 1\n}", waits),
+        &[(6, Error, "`a` is not valid JSON: expected `,` or `}`, column 3")],
+    );
     says(&with("{\"path\": \"x\"", waits), &[(4, Error, "EOF while parsing an object, column 12")]);
     says(&with("{\"path\": \"x\"", "@You:\n**Tool Result:** `a` (error)\n\n```\n```\n"), &[]);
     says(&with("{\"path\": \"x\"", ""), &[]);
