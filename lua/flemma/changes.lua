@@ -146,7 +146,8 @@ local function show(chat, proposed, verb)
   end
   vim.keymap.set("n", "q", close, { buffer = buf, nowait = true, desc = "Flemma: leave everything as it is" })
   -- Who presses the key that sends hears what to do.
-  for _, key in ipairs({ "<CR>", require("flemma.keymaps").keys(chat).send }) do
+  local keymaps = require("flemma.options").get().keymaps
+  for _, key in ipairs({ "<CR>", keymaps.enabled and keymaps.normal.send or nil }) do
     vim.keymap.set("n", key, enter, { buffer = buf, nowait = true, desc = "Flemma: " .. verb.question })
   end
 end
