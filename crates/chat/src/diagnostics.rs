@@ -4,7 +4,7 @@
 //! sending. A call without a result is neither: it is normal during a turn, and [`Document::transcript`] reports it
 //! when the document is sent.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Serialize, de::IgnoredAny};
 
@@ -94,15 +94,14 @@ fn head_problem(document: &Document, text: &dyn Text) -> Option<Diagnostic> {
 fn check_pairs(calls: Calls<'_>, turn: &Turn, text: &dyn Text, found: &mut Vec<Diagnostic>) {
     for open in calls.open_in(turn).iter().filter(|open| open.status().is_some()) {
         let (call, fence) = (open.call.describe(None, text), open.call.block.tool_fence());
-        if let (ToolInput::Malformed(input), Some(fence)) = (&*call.input, fence) {
-            let error = serde_json::from_str::<IgnoredAny>(input).err();
-            let (below, what) = error.map_or((1, "it is no object".to_owned()), |error| {
-                let words = error.to_string();
-                let what = words.split(" at line").next().unwrap_or_default();
-                (error.line(), format!("{what}, column {}", error.column()))
-            });
-            let note = format!("The input of the call `{}` is not valid JSON: {what}. Correct it.", call.id);
-            found.push(Diagnostic::error(call.line + fence.line as usize + below, note));
+        if let (ToolInput::Malformed(input), Some(fence)) = (&*call.input, fence)
+            && let Err(error) = serde_json::from_str::<HashMap<String, IgnoredAny>>(input)
+        {
+            let (id, line, column) = (call.id, call.line + fence.line as usize + error.line(), error.column());
+            let words = error.to_string();
+            let what = words.split(" at line").next().unwrap_or_default();
+            let note = format!("The input of the call `{id}` is not valid JSON: {what}, column {column}. Correct it.");
+            found.push(Diagnostic::error(line, note));
         }
     }
     let mut uses = HashSet::new();

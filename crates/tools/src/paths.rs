@@ -7,8 +7,8 @@ use std::{
 
 use rustix::io::Errno;
 
-/// The maximum number of dangling links that are followed in a path, if somebody exchanges them meanwhile. All of them count
-/// together.
+/// The maximum number of links that are followed in a path that does not exist or may not be searched. All of them count
+/// together: a link to a path that leads through the link twice would double the work at each step.
 const MAX_LINKS: usize = 40;
 
 /// The absolute path for a path from a model or a rule. Relative paths start at `base`. `~` and `~/…` are the user's home.

@@ -109,6 +109,7 @@ fn a_typo_in_the_input_of_a_waiting_call_is_told_at_its_line() {
     says(&with("{\"path\": \"x\"", waits), &[(4, Error, "EOF while parsing an object, column 12")]);
     says(&with("{\"path\": \"x\"", "@You:\n**Tool Result:** `a` (error)\n\n```\n```\n"), &[]);
     says(&with("{\"path\": \"x\"", ""), &[]);
+    says(&with("[1]", waits).replace("json", ""), &[(4, Error, "expected a map, column ")]);
 }
 
 #[test]
