@@ -414,7 +414,7 @@ fn keys_decide_at_the_call_unless_they_are_switched_off() {
     chat.nvim.input("<Esc>");
     chat.nvim.wait_for("Normal mode", |nvim| nvim.mode() == "n");
     assert!(chat.nvim.text().contains("status=pending"));
-    let keys = "return require('flemma.keymaps').keys(vim.api.nvim_get_current_buf()).tool_approve";
+    let keys = "return require('flemma.view.previews').keys[vim.api.nvim_get_current_buf()].tool_approve";
     assert_eq!(chat.nvim.lua(keys, &[]), "gA");
     // And similar ones from now on.
     chat.nvim.input("gY");
