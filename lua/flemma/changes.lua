@@ -10,7 +10,7 @@ local api, native, notify = vim.api, require("flemma.native"), require("flemma.n
 
 ---@class flemma.ProposedFile
 ---@field path string
----@field changed boolean whether somebody else has changed it, and that would be lost
+---@field changed? "overwrite"|"delete" somebody else has changed it, and that would be lost by this
 ---@field problem? string why it is left alone
 
 ---@class flemma.Proposed
@@ -44,20 +44,17 @@ end
 ---@param what string what was done
 ---@param files { path: string, problem?: string, moved_to?: string }[]
 local function report(what, files)
-  local done, left, paths, moved = 0, {}, {}, {}
+  local left, paths, moved = {}, {}, {}
   for _, file in ipairs(files) do
     if file.problem then
       left[#left + 1] = ("%s %s"):format(short(file.path), file.problem)
     else
-      done = done + 1
       paths[#paths + 1] = file.path
-      if file.moved_to then
-        moved[#moved + 1] = { file.path, file.moved_to }
-      end
+      moved[#moved + 1] = file.moved_to and { file.path, file.moved_to }
     end
   end
   require("flemma.buffer.checktime").all(paths, moved)
-  local words = done == 0 and "nothing was changed" or ("%s %d file%s"):format(what, done, done == 1 and "" or "s")
+  local words = #paths == 0 and "nothing was changed" or ("%s %d file%s"):format(what, #paths, #paths == 1 and "" or "s")
   if #left > 0 then
     words = ("%s. Left alone: %s."):format(words, table.concat(left, "; "))
   end
@@ -68,18 +65,18 @@ end
 ---@param files flemma.ProposedFile[]
 ---@param decide fun(overwrite: integer[]) gets the places of those that are overwritten
 local function ask_about_changed(files, decide)
-  local places, names = {}, {}
+  local places, names, acts = {}, {}, {}
   for place, file in ipairs(files) do
     if file.changed then
-      places[#places + 1], names[#names + 1] = place, short(file.path)
+      places[#places + 1], names[#names + 1], acts[file.changed] = place, short(file.path), true
     end
   end
   if not places[1] then
     return decide({})
   end
-  local words = "%s was changed by somebody else. Going back loses that:"
-  local opts = { prompt = words:format(table.concat(names, " and ")) }
-  require("flemma.ask").select({ "Leave it as it is", "Overwrite it" }, opts, function(_, choice)
+  local act = acts.overwrite and (acts.delete and "Overwrite or delete it" or "Overwrite it") or "Delete it"
+  local opts = { prompt = ("Somebody else has changed %s. Going back loses that:"):format(table.concat(names, " and ")) }
+  require("flemma.ask").select({ "Leave it as it is", act }, opts, function(_, choice)
     decide(choice == 2 and places or {})
   end)
 end
@@ -128,6 +125,7 @@ local function show(chat, proposed, verb)
   local head = possible and ("# Enter on this line: %s.   q: leave everything as it is."):format(verb.question)
     or "# Nothing of this can be done.   q: close this."
   local buf = page(verb.title)
+  vim.b[buf].flemma_conversation = chat
   for at, line in ipairs(vim.list_extend({ head, "" }, proposed.lines)) do
     api.nvim_buf_set_lines(buf, at - 1, -1, false, { (line:gsub("\n", "⤶")) })
   end
@@ -147,7 +145,11 @@ local function show(chat, proposed, verb)
     notify.say(vim.log.levels.INFO, possible and "Enter on the first line does it" or "nothing of this can be done")
   end
   vim.keymap.set("n", "q", close, { buffer = buf, nowait = true, desc = "Flemma: leave everything as it is" })
-  vim.keymap.set("n", "<CR>", enter, { buffer = buf, nowait = true, desc = "Flemma: " .. verb.question })
+  -- Who presses the key that sends hears what to do.
+  local keymaps = require("flemma.options").get().keymaps
+  for _, key in ipairs({ "<CR>", keymaps.enabled and keymaps.normal.send or nil }) do
+    vim.keymap.set("n", key, enter, { buffer = buf, nowait = true, desc = "Flemma: " .. verb.question })
+  end
 end
 
 ---@param verb "undo"|"redo"|"rollback"

@@ -198,12 +198,11 @@ local function problem_of(name, command, args, rest)
     return "a range is for the conversation, not for this window"
   elseif args.bang and not command.bang then
     return ("`:Flemma %s` takes no `!`"):format(name)
-  elseif rest ~= "" and command.words and not vim.list_contains(command.words, rest) then
-    return ("`:Flemma %s` takes %s, but was given `%s`"):format(name, table.concat(command.words, " or "), rest)
-  elseif command.word and rest:find("%s") then
-    return ("`:Flemma %s` takes %s, but was given `%s`"):format(name, command.word, rest)
-  elseif rest ~= "" and not command.words and not command.word and not command.takes then
-    return ("`:Flemma %s` takes no argument, but was given `%s`"):format(name, rest)
+  end
+  local words = command.words and ("only `%s`"):format(table.concat(command.words, "` or `"))
+  local fits = command.word and not rest:find("%s") or vim.list_contains(command.words or {}, rest)
+  if rest ~= "" and not command.takes and not fits then
+    return ("`:Flemma %s` takes %s, but was given `%s`"):format(name, words or command.word or "no argument", rest)
   end
 end
 

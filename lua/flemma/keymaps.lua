@@ -40,15 +40,15 @@ local key_modes = { normal = { "n" }, insert = { "i" }, objects = { "x", "o" } }
 ---@type table<integer, { mode: string, key: string, name: string }[]> the mappings in a buffer
 local set = {}
 
---- The keys that are mapped in Normal mode in a buffer, by action: `{ tool_approve = "gA", … }`.
+--- What the keys that are mapped in Normal mode in a buffer are called in messages, by action: `{ tool_execute = "Alt-Enter", … }`.
 ---@param buf integer
 ---@return table<string, string>
-function M.keys(buf)
-  local keys = {}
-  for _, map in ipairs(set[buf] or {}) do
-    keys[map.name] = map.mode == "n" and map.key or keys[map.name]
+local function names(buf)
+  local found = {}
+  for _, map in ipairs(set[buf]) do
+    found[map.name] = map.mode == "n" and map.key:gsub("^<C%-(.)>$", "Ctrl-%1"):gsub("^<M%-CR>$", "Alt-Enter") or found[map.name]
   end
-  return keys
+  return found
 end
 
 --- Removes the mappings.
@@ -99,7 +99,7 @@ function M.apply(buf, options)
       end
     end
   end)
-  require("flemma.view.previews").keys[buf] = M.keys(buf)
+  require("flemma.view.previews").keys[buf] = names(buf)
 end
 
 --- Makes the <Plug> mappings.

@@ -264,12 +264,14 @@ pub(super) fn lua_error(error: &mlua::Error) -> LuaError {
     LuaError::new(words(error))
 }
 
-/// What an error says, in one line and without a traceback.
+/// What an error says, in one line and without a traceback or the place in our own Lua at which it was thrown.
 pub(super) fn words(error: &mlua::Error) -> String {
     let text = match error {
         mlua::Error::CallbackError { cause, .. } => return words(cause),
         mlua::Error::RuntimeError(text) => text.clone(),
         other => other.to_string(),
     };
-    text.lines().next().unwrap_or_default().to_owned()
+    let line = text.lines().next().unwrap_or_default();
+    let place = line.split_once(".lua:").filter(|(file, _)| file.contains("lua/flemma/") && !file.contains(": "));
+    place.and_then(|(_, rest)| rest.split_once(": ")).map_or(line, |(_, words)| words).to_owned()
 }

@@ -276,9 +276,9 @@ fn commands_that_do_not_apply_explain_why() {
     chat.nvim.command("1");
     for (command, message) in [
         ("Flemma tool:approve", "no call is pending here"),
-        ("Flemma tool:approve forever", "`:Flemma tool:approve` takes always, but was given `forever`"),
+        ("Flemma tool:approve forever", "`:Flemma tool:approve` takes only `always`, but was given `forever`"),
         ("1,2Flemma send", "`:Flemma send` takes no range"),
-        ("Flemma status now", "`:Flemma status` takes all, but was given `now`"),
+        ("Flemma status now", "`:Flemma status` takes only `all`, but was given `now`"),
     ] {
         chat.nvim.command(command);
         chat.nvim.wait_for(message, |nvim| said(nvim).contains(message));
@@ -293,7 +293,7 @@ fn other_commands_follow_after_a_bar() {
     let mut chat = waiting(&["echo one"], &Setup::default());
     chat.nvim.command("1");
     chat.nvim.command("Flemma status now | let g:never = 1");
-    chat.nvim.wait_for("a refusal", |nvim| said(nvim).contains("takes all, but was given `now`"));
+    chat.nvim.wait_for("a refusal", |nvim| said(nvim).contains("takes only `all`, but was given `now`"));
     chat.nvim.command("Flemma nosuch|let g:never = 1");
     chat.nvim.wait_for("an unknown command", |nvim| said(nvim).contains("there is no `:Flemma nosuch`"));
     chat.nvim.command("Flemma tool:approve | Flemma nosuch | let g:never = 1");
@@ -414,7 +414,7 @@ fn keys_decide_at_the_call_unless_they_are_switched_off() {
     chat.nvim.input("<Esc>");
     chat.nvim.wait_for("Normal mode", |nvim| nvim.mode() == "n");
     assert!(chat.nvim.text().contains("status=pending"));
-    let keys = "return require('flemma.keymaps').keys(vim.api.nvim_get_current_buf()).tool_approve";
+    let keys = "return require('flemma.view.previews').keys[vim.api.nvim_get_current_buf()].tool_approve";
     assert_eq!(chat.nvim.lua(keys, &[]), "gA");
     // And similar ones from now on.
     chat.nvim.input("gY");

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     anthropic::Stream,
-    chat::{Chat, KEY, Setup, init, prose, said, spinner},
+    chat::{Chat, KEY, Setup, call, init, prose, said, spinner},
     http::{Reply, Server},
     support::{Nvim, Options},
 };
@@ -52,6 +52,21 @@ fn a_busy_provider_is_asked_again_while_the_screen_says_so() {
     chat.nvim.wait_for_screen("retrying");
     chat.wait_for_text("@You:\nHello\n\n@Assistant:\nat last\n\n@You:\n\n");
     assert_eq!(chat.server.requests().len(), 3);
+}
+
+/// Neovim's functions say where in our own Lua they were called.
+#[test]
+fn no_message_names_a_file_of_the_plugin() {
+    let mut chat = Chat::start(&Setup::default(), [call("toolu_1", "bash", &json!({"command": "true"}))]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("status=pending"));
+    chat.wait_until_idle();
+    chat.nvim.lua("vim.api.nvim_buf_set_text = function() error('E342: Out of memory', 2) end", &[]);
+    chat.nvim.command("Flemma tool:approve");
+    chat.nvim.wait_for("the failure", |nvim| said(nvim).contains("writing to the buffer failed: "));
+    let messages = said(&mut chat.nvim);
+    assert!(messages.contains("writing to the buffer failed: E342: Out of memory"), "{messages}");
+    assert!(!messages.contains(".lua"), "{messages}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ const OPTIONS: &str = "tools = { auto_approve = { 'write', 'edit' } }";
 const ANSWERS: &str = "vim.o.autoread = false
     asked = {}
     vim.ui.select = function(items, opts, on_choice)
-      asked[#asked + 1] = opts.prompt
+      asked[#asked + 1] = opts.prompt .. ' ' .. items[2]
       on_choice(items[vim.g.answer], vim.g.answer)
     end";
 
@@ -180,6 +180,36 @@ fn rollback_goes_to_the_message_under_the_cursor() {
     wait_for_message(&mut chat.nvim, "takes the id of one call");
     assert_eq!(chat.nvim.lua("return #asked", &[]), 0);
     assert!(!chat.nvim.text().contains("took back"), "the conversation is as it was");
+}
+
+#[test]
+fn the_question_says_that_a_file_is_deleted() {
+    let mut chat = start();
+    fs::write(path(&chat, "made/here/c.txt"), "c\nmine\n").unwrap();
+    chat.nvim.command("let g:answer = 2 | messages clear");
+    shown(&mut chat.nvim, "Flemma undo toolu_3", "c.txt was changed by somebody else");
+    chat.nvim.input("gg<CR>");
+    wait_for_message(&mut chat.nvim, "took back 1 file");
+    let asked = "Somebody else has changed made/here/c.txt. Going back loses that: Delete it";
+    assert_eq!(chat.nvim.lua("return asked", &[]), json!([asked]));
+    assert_eq!(content(&chat, "made/here/c.txt"), "(gone)");
+}
+
+#[test]
+fn commands_in_the_preview_are_about_its_conversation() {
+    let mut chat = start();
+    // The cursor of the conversation says from where a rollback goes, and not that of the preview.
+    chat.go_to("Go on");
+    shown(&mut chat.nvim, "Flemma undo", "before toolu_3");
+    chat.nvim.command("messages clear");
+    chat.nvim.input("<C-]>");
+    wait_for_message(&mut chat.nvim, "Enter on the first line does it");
+    chat.nvim.input(":Flemma redo<CR>");
+    wait_for_message(&mut chat.nvim, "redo: nothing was taken back that could be made again");
+    shown(&mut chat.nvim, "Flemma status", "claude-test");
+    chat.nvim.input("q");
+    let text = shown(&mut chat.nvim, "Flemma rollback", "before toolu_2");
+    assert!(text.contains("before toolu_3") && !text.contains("toolu_1"), "{text}");
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl Placed<'_, &ToolUse> {
         hasher.finish()
     }
 
-    fn describe(self, result: Option<Placed<'_, &ToolResult>>, text: &dyn Text) -> OpenCall {
+    pub fn describe(self, result: Option<Placed<'_, &ToolResult>>, text: &dyn Text) -> OpenCall {
         let ToolUse { id, name, known, .. } = self.tool;
         let read = || {
             let input = self.input(text);
@@ -163,7 +163,7 @@ pub(super) struct Open<'a> {
 }
 
 impl<'a> Open<'a> {
-    fn status(self) -> Option<&'a StatusBlock> {
+    pub fn status(self) -> Option<&'a StatusBlock> {
         self.result.and_then(|result| result.tool.body.status())
     }
 }

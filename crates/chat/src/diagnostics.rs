@@ -4,15 +4,15 @@
 //! sending. A call without a result is neither: it is normal during a turn, and [`Document::transcript`] reports it
 //! when the document is sent.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use serde::Serialize;
+use serde::{Serialize, de::IgnoredAny};
 
 use super::{
     Block, BlockKind, Calls, Document, ParsedMessage, ResultBody, Slice, StatusBlock, Text, ToolResult, ToolUse,
     attachment, attributes, calls::Turn, escape::unescape_lines, hosted::HostedInfo, syntax::ThinkingTag,
 };
-use flemma_model::CallId;
+use flemma_model::{CallId, ToolInput};
 use flemma_provider::signers;
 use flemma_text::Fence;
 
@@ -66,7 +66,7 @@ pub fn diagnostics(document: &Document, text: &dyn Text) -> Vec<Diagnostic> {
     let (calls, mut paired) = (document.calls(), document.messages().len());
     for turn in calls.turns_backwards_to(document.paired.0.get()) {
         let before = found.len();
-        check_pairs(calls, &turn, &mut found);
+        check_pairs(calls, &turn, text, &mut found);
         if found.len() > before {
             paired = turn.replies.start;
         }
@@ -89,8 +89,21 @@ fn head_problem(document: &Document, text: &dyn Text) -> Option<Diagnostic> {
     Some(Diagnostic::error(line, note))
 }
 
-/// Checks the calls of a turn against its results.
-fn check_pairs(calls: Calls<'_>, turn: &Turn, found: &mut Vec<Diagnostic>) {
+/// Checks the calls of a turn against its results, and whether the input of one that has a status block can still be read: only the
+/// user has changed it since.
+fn check_pairs(calls: Calls<'_>, turn: &Turn, text: &dyn Text, found: &mut Vec<Diagnostic>) {
+    for open in calls.open_in(turn).iter().filter(|open| open.status().is_some()) {
+        let (call, fence) = (open.call.describe(None, text), open.call.block.tool_fence());
+        if let (ToolInput::Malformed(input), Some(fence)) = (&*call.input, fence)
+            && let Err(error) = serde_json::from_str::<HashMap<String, IgnoredAny>>(input)
+        {
+            let (id, line, column) = (call.id, call.line + fence.line as usize + error.line(), error.column());
+            let words = error.to_string();
+            let what = words.split(" at line").next().unwrap_or_default();
+            let note = format!("The input of the call `{id}` is not valid JSON: {what}, column {column}. Correct it.");
+            found.push(Diagnostic::error(line, note));
+        }
+    }
     let mut uses = HashSet::new();
     for call in calls.uses_in(turn) {
         let id = &call.tool.id;

@@ -1,9 +1,14 @@
 //! Resolving paths.
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    io,
+    path::{Component, Path, PathBuf},
+};
 
-/// The maximum number of dangling links that are followed in a path, as in Linux. All of them count together: a link to a
-/// path that leads through the link twice would double the work at each step.
+use rustix::io::Errno;
+
+/// The maximum number of links that are followed in a path that does not exist or may not be searched. All of them count
+/// together: a link to a path that leads through the link twice would double the work at each step.
 const MAX_LINKS: usize = 40;
 
 /// The absolute path for a path from a model or a rule. Relative paths start at `base`. `~` and `~/…` are the user's home.
@@ -25,7 +30,8 @@ pub fn find_same<'a>(paths: &'a [PathBuf], file: &Path) -> Option<&'a PathBuf> {
 /// The path that a file would have: links are resolved as far as the path exists, and the rest is taken literally.
 ///
 /// `path` is absolute and does not have to exist. Two paths that lead to the same file give the same result. A dangling
-/// link is followed too, since writing to it creates its target.
+/// link is followed too, since writing to it creates its target. A path with more links than the system follows is kept, as far as
+/// they are too many: nothing can be opened by it.
 pub fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| {
         let mut links = MAX_LINKS;
@@ -43,19 +49,24 @@ fn follow(path: &Path, links: &mut usize) -> PathBuf {
             Component::CurDir => {}
             component => {
                 real.push(component);
-                if let Ok(found) = real.canonicalize() {
-                    real = found;
-                } else if *links > 0
-                    && let Ok(target) = real.read_link()
-                {
-                    *links -= 1;
-                    real.pop();
-                    real = follow(&real.join(target), links);
+                match (real.canonicalize(), real.read_link()) {
+                    (Ok(found), _) => real = found,
+                    (Err(error), Ok(target)) if *links > 0 && !is_loop(&error) => {
+                        *links -= 1;
+                        real.pop();
+                        real = follow(&real.join(target), links);
+                    }
+                    _ => {}
                 }
             }
         }
     }
     real
+}
+
+/// Whether a path could not be opened because it leads through too many links, or through one that is not to be followed.
+pub(crate) fn is_loop(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::LOOP)
 }
 
 /// Whether a file is in a folder and not hidden in it. Links are resolved in both paths.

@@ -23,7 +23,7 @@ end
 ---@type flemma.Target?
 M.chosen = nil
 
---- The conversation in the current buffer, or the one that the input window belongs to.
+--- The conversation in the current buffer, or the one that the input window or the preview of an undo belongs to.
 ---@return integer? buf
 function M.here()
   local buf = vim.b.flemma_conversation or api.nvim_get_current_buf()
@@ -37,7 +37,7 @@ function M.resolve(buf)
   if buf == nil or buf == 0 then
     buf = M.chosen and M.chosen.buf or api.nvim_get_current_buf()
   end
-  -- The input window belongs to a conversation.
+  -- The input window and the preview of an undo belong to a conversation.
   buf = api.nvim_buf_is_valid(buf) and vim.b[buf].flemma_conversation or buf
   if attached[buf] then
     return buf
@@ -47,19 +47,19 @@ function M.resolve(buf)
     -- The library was missing until now.
     return buf
   end
-  local notify = require("flemma.notify")
-  notify.say(vim.log.levels.ERROR, why or "this buffer is not a conversation (filetype `chat`)")
+  require("flemma.notify").say(vim.log.levels.ERROR, why or "this buffer is not a conversation (filetype `chat`)")
 end
 
---- The window in which a command about the conversation looks at the cursor; 0 for the current one. For the input window it is
---- the one with its conversation.
+--- The window in which a command about the conversation looks at the cursor; 0 for the current one. For the input window and the
+--- preview of an undo it is one with their conversation.
 ---@return integer
 function M.window()
   if M.chosen then
     return M.chosen.win
   end
   local buf = vim.b.flemma_conversation
-  return buf and math.max(vim.fn.bufwinid(buf), 0) or 0
+  local win = buf and vim.fn.bufwinid(buf) or 0
+  return win < 0 and vim.fn.win_findbuf(buf)[1] or math.max(win, 0)
 end
 
 return M

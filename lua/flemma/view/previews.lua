@@ -8,7 +8,7 @@ local api = vim.api
 M.namespace = api.nvim_create_namespace("flemma.previews")
 local hints = api.nvim_create_namespace("flemma.keys")
 
---- What the keys of a buffer do with a call, by action; set by `flemma.keymaps`.
+--- What the keys of a buffer are called that do something with a call, by action; set by `flemma.keymaps`.
 ---@type table<integer, table<string, string>>
 M.keys = {}
 

@@ -250,9 +250,10 @@ fn later(binding: &Binding, buffer: i32, action: Action, callback: Function) -> 
 /// What taking something back would do.
 fn describe(proposed: &Proposed) -> Json {
     let files = proposed.proposal.files.iter().map(|file| {
+        let loses = file.is_changed_since && file.problem.is_none();
         json!({
             "path": file.step.path.to_string_lossy(),
-            "changed": file.is_changed_since && file.problem.is_none(),
+            "changed": loses.then(|| file.step.target.digest().map_or("delete", |_| "overwrite")),
             "problem": file.problem,
         })
     });

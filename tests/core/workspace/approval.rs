@@ -60,6 +60,24 @@ fn lines_are_decided_about_at_once() {
     assert_eq!(chat.results(1), ["one", "two", "Error: The user rejected this call; it did not run."]);
 }
 
+/// The edit is kept, the model hears nothing of it, and the call runs when it is corrected.
+#[test]
+fn a_call_with_a_typo_in_its_input_waits() {
+    let chat = waiting(&["echo one"], Setup::default());
+    let line = chat.line_with("\"echo one\"");
+    let right = chat.buffer().lines()[line].clone();
+    chat.replace_line(line, &right.replace('}', ""));
+    chat.approve("Tool Result:** `call_0`");
+    chat.settle();
+    let told = format!("error: No tool was run: line {}: The input of the call `call_0` is not valid JSON", line + 1);
+    assert!(chat.told().iter().any(|words| words.starts_with(&told)), "{:?}", chat.told());
+    assert!(chat.text().contains("status=pending") && chat.sent() == 1, "{}", chat.text());
+    chat.replace_line(line, &right);
+    chat.approve("Tool Result:** `call_0`");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(1), ["one"]);
+}
+
 /// The rejection comes before the approval is on the disk.
 #[test]
 fn a_rejection_right_after_an_approval_counts() {

@@ -49,7 +49,7 @@ fn each_layout_puts_the_window_where_it_says() {
     }
     nvim.input(":Flemma toggle vertikal<CR>");
     nvim.wait_for("the words that may follow", |nvim| {
-        said(nvim).contains("`:Flemma toggle` takes vertical or horizontal or tab, but was given `vertikal`")
+        said(nvim).contains("`:Flemma toggle` takes only `vertical` or `horizontal` or `tab`, but was given `vertikal`")
     });
 }
 

@@ -60,6 +60,26 @@ fn the_block_of_a_call_that_waits_shows_its_text_inside() {
 }
 
 #[test]
+fn the_last_fence_of_the_conversation_is_hidden_as_well() {
+    let waits = TEXT.find("\n\n@You:\nYes.").unwrap();
+    let failed = TEXT.find("\n\n@Assistant:\nI fix it.").unwrap();
+    for (text, card, above) in
+        [(&TEXT[..waits], " ? edit", "  gA approve  gX reject  gY always"), (&TEXT[..failed], " ! bash", "exit code 1")]
+    {
+        let mut nvim = open(text, "", 80);
+        nvim.wait_for_screen(card);
+        let shown = rows(&mut nvim);
+        assert_eq!(shown[shown.len() - 2..], [above, ""], "{shown:#?}");
+        // In the block, it is shown as it is written.
+        nvim.input("G");
+        nvim.wait_for("the text", |nvim| rows(nvim).last().is_some_and(|row| row == "```"));
+    }
+    // What is being written is no fence yet.
+    let mut nvim = open(TEXT[..failed].trim_end_matches("\n```"), "", 80);
+    assert_eq!(rows(&mut nvim).last().unwrap(), "exit code 1");
+}
+
+#[test]
 fn a_window_that_is_left_hides_its_block_until_it_is_entered() {
     for leave in [":new<CR>", ":belowright vnew<CR>"] {
         let mut nvim = open(TEXT, "", 120);

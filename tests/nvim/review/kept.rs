@@ -126,7 +126,7 @@ fn the_key_says_why_there_is_nothing_to_review() {
     let question = json!({ "question": "Which colour?", "options": ["red", "green"], "default": null });
     for (tool, input, words) in [
         ("bash", command, "`bash` changes no file"),
-        ("ask_user", question, "`ask_user` asks a question; <M-CR> answers it"),
+        ("ask_user", question, "`ask_user` asks a question; Alt-Enter answers it"),
     ] {
         let mut chat = waiting(&[], tool, &input, "");
         chat.go_to("status=");

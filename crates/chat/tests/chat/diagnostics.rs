@@ -97,6 +97,21 @@ fn a_status_that_nobody_knows_is_told_with_the_nearest() {
     says(&with("flemma:later"), &[(10, Error, "`flemma:later`")]);
 }
 
+/// The model's own mistake has a result already. Such a call waits, so the user has edited it.
+#[test]
+fn a_typo_in_the_input_of_a_waiting_call_is_told_at_its_line() {
+    let with = |input: &str, rest: &str| format!("{}{rest}", CALL.replace("{}", input));
+    let waits = "@You:\n**Tool Result:** `a`\n\n```flemma:tool status=pending\n```\n";
+    says(
+        &with("{\n  \"path\": \"x\"\n  \"limit\": 1\n}", waits),
+        &[(6, Error, "`a` is not valid JSON: expected `,` or `}`, column 3")],
+    );
+    says(&with("{\"path\": \"x\"", waits), &[(4, Error, "EOF while parsing an object, column 12")]);
+    says(&with("{\"path\": \"x\"", "@You:\n**Tool Result:** `a` (error)\n\n```\n```\n"), &[]);
+    says(&with("{\"path\": \"x\"", ""), &[]);
+    says(&with("[1]", waits).replace("json", ""), &[(4, Error, "expected a map, column ")]);
+}
+
 #[test]
 fn carriage_returns_are_told_once_and_read_past() {
     says("@You:\r\nhi\r\n\r\n@Assistant:\r\nho\r\n", &[(0, Warning, "carriage return")]);

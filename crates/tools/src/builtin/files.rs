@@ -7,8 +7,9 @@ use std::{
     path::Path,
 };
 
-use rustix::{fs::FileType, io::Errno};
+use rustix::fs::FileType;
 
+use crate::paths::is_loop;
 use flemma_model::ModelError;
 use flemma_text::{
     suggest::nearest_few,
@@ -42,10 +43,16 @@ pub(super) fn other_kind(file: FileType) -> Option<&'static str> {
     }
 }
 
-/// The message for an error. For a missing file, it suggests similar names. `is_shown` says which paths may be told.
+/// The message for an error. For a missing file, it suggests similar names, and of links it says which one loops. `is_shown` says
+/// which paths may be told.
 pub(super) fn problem(path: &Path, name: &str, error: &io::Error, is_shown: impl Fn(&Path) -> bool) -> ModelError {
-    ModelError::new(match error.kind() {
-        io::ErrorKind::NotFound => missing_file(path, name, is_shown),
+    let loops = |part: &&Path| part.metadata().is_err_and(|error| is_loop(&error)) && is_shown(part);
+    ModelError::new(match (error.kind(), path.ancestors().filter(loops).last().filter(|_| is_loop(error))) {
+        (io::ErrorKind::NotFound, _) => missing_file(path, name, is_shown),
+        (_, Some(link)) => format!(
+            "{name}: the link {} leads to itself, or through too many links. Give a path without it, or replace it.",
+            link.display()
+        ),
         _ => format!("{name}: {}.", reason(error)),
     })
 }
@@ -55,9 +62,7 @@ pub(super) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         io::ErrorKind::NotADirectory => "a part of this path is a file, not a directory".to_owned(),
-        _ if Errno::from_io_error(error) == Some(Errno::LOOP) => {
-            "a part of this path is a symbolic link that is not followed".to_owned()
-        }
+        _ if is_loop(error) => "a part of this path is a symbolic link that is not followed".to_owned(),
         _ => error.to_string(),
     }
 }

@@ -19,6 +19,8 @@ use std::{
     },
 };
 
+use rustix::io::Errno;
+
 use super::{
     files,
     folder::{Found, OpenFolder, Temporary},
@@ -129,7 +131,9 @@ impl WriteTarget {
         // Nothing is said about a file before it is known that it may be used.
         guard.judge(Access::Write, path, name)?;
         let real = real(path);
-        ensure!(!real.is_symlink(), "{name}: too many symbolic links.");
+        if real.is_symlink() {
+            return Err(guard.problem(path, name, &Errno::LOOP.into()));
+        }
         // This path has no links any more, and it is not left while the file is looked at, read or written.
         guard.admit(Access::Write, path, &real, name)?;
         let alone = Exclusive::new(&real);

@@ -67,9 +67,10 @@ impl Views {
                 if range.contains(&card.lines.start) && !is_marker(document, card.lines.start) {
                     looks.push(drawing.card(&card, CardView::Open));
                 }
-                // The last line of the text is not hidden.
+                // The fences of what waits and of what has failed are hidden, but not the last line of the text.
                 let last = card.lines.end - 1;
-                if card.status.is_some() && range.contains(&last) {
+                let is_closed = card.fence.is_some_and(|fence| fence + card.output < last);
+                if is_closed && (card.status.is_some() || card.fate == Fate::Failed) && range.contains(&last) {
                     looks.push(Look {
                         line: last,
                         left: vec![chunk("   ", "FlemmaMeta")],
