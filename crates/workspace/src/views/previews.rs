@@ -199,9 +199,10 @@ impl Views {
                     (preview.added, preview.removed) = (Some(added), Some(removed));
                 }
                 let mut lines = shown.first_lines(most);
-                let notes =
-                    ready.follows().into_iter().chain(ready.made.note().map(str::to_owned)).filter(|_| most > 0);
-                lines.splice(0..0, notes.map(DiffLine::note));
+                let before = conversation.records.with_ledger(|ledger| ledger.last_binding(&key).cloned());
+                let elsewhere = before.and_then(|before| ready.proposal.leads_to(&before));
+                let notes = [elsewhere, ready.follows(), ready.made.note().map(str::to_owned)];
+                lines.splice(0..0, notes.into_iter().flatten().filter(|_| most > 0).map(DiffLine::note));
                 lines
             }
             // Nothing would change, and the user has to know why.
