@@ -76,6 +76,7 @@ fn a_call_that_a_rule_approves_runs_however_late_it_is_known() {
     let slow = Slow::new();
     let chat = slow.chat([commands(&["echo one"]), prose("fine")]);
     ask(&chat);
+    chat.status_has("the calls are being judged");
     pass(&chat, Duration::from_secs(2));
     assert!(judges(&chat) && !chat.text().contains("flemma:tool"), "{}", chat.text());
     slow.answers();

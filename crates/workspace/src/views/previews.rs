@@ -276,6 +276,9 @@ impl Conversation {
     pub(crate) fn activity_text(&self) -> Option<String> {
         match self.session.activity() {
             Activity::Loading if self.page.is_reading.get() => Some("reading the conversation".to_owned()),
+            Activity::Waiting if self.accounts.reads_files.get() => {
+                Some("reading the files that the conversation shows".to_owned())
+            }
             activity => {
                 let (provider, model) = self.accounts.recipient().unwrap_or_default();
                 describe(&activity, provider, &model)
