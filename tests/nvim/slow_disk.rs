@@ -162,6 +162,27 @@ fn a_review_says_that_the_disk_does_not_answer() {
 }
 
 #[test]
+fn a_second_key_is_told_that_this_call_was_decided() {
+    let share = Share::new();
+    let input = json!({ "path": share.path().join("a.txt"), "content": "new\n" });
+    let mut chat = share.chat("", [call("toolu_1", "write", &input), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("gA approve");
+    share.hangs();
+    chat.nvim.lua("require('flemma.view.approval_delay').delay = 1", &[]);
+    chat.nvim.input("gA");
+    chat.nvim.lua("require('flemma.view.approval_delay').delay = 1e9", &[]);
+    for key in ["gA", "gX"] {
+        chat.nvim.command("messages clear");
+        chat.nvim.input(key);
+        let words = "(toolu_1): the key did nothing, because this call was decided";
+        chat.nvim.wait_for(key, |nvim| said(nvim).contains(words));
+    }
+    share.answers();
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
+}
+
+#[test]
 fn files_that_are_read_are_said_to_be_read() {
     let share = Share::new();
     fs::write(share.path().join("pic.png"), BASE64_STANDARD.decode(BASE64).unwrap()).unwrap();
