@@ -200,6 +200,18 @@ fn files_that_are_read_are_said_to_be_read() {
 }
 
 #[test]
+fn a_list_of_what_waits_there_holds_up_nobody() {
+    let share = Share::new();
+    let mut chat = share.chat("", []);
+    share.hangs();
+    chat.nvim.command(&format!("Flemma pending {}", share.path().display()));
+    assert_eq!(chat.nvim.lua("return vim.bo.filetype", &[]), "chat");
+    assert_eq!(said(&mut chat.nvim), "");
+    share.answers();
+    chat.nvim.wait_for("the answer", |nvim| said(nvim).contains("no call waits"));
+}
+
+#[test]
 fn ctrl_c_is_heard_while_the_disk_does_not_answer() {
     let share = Share::new();
     let options = "tools = { auto_approve = { 'read(SHARE/**)' } }";
