@@ -223,7 +223,7 @@ impl Drawing<'_> {
                 let seconds = conversation.tasks.elapsed(&card.id).as_secs();
                 chunk(format!("running {seconds} s"), "FlemmaRunning")
             }
-            Fate::Status(Status::Running) => chunk("stopped", "FlemmaWaiting"),
+            Fate::Status(Status::Running) => chunk(conversation.holding.of_running().0, "FlemmaWaiting"),
             Fate::Status(Status::Denied) => chunk("denied", "FlemmaRejected"),
             Fate::Status(Status::Rejected) => chunk("rejected", "FlemmaRejected"),
             Fate::Done => with_time(if signs == Signs::Ascii { "ok" } else { "✓" }, "FlemmaToolDone"),

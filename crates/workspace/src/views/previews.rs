@@ -132,8 +132,8 @@ impl Views {
                 }
                 // It stood in the file, or what ran was stopped from outside.
                 Status::Running if !conversation.session.is_working_on(&call.id) => {
-                    let words = "this call is no longer running; Ctrl-] asks what to do with it";
-                    Some(Preview::of(placeholder.line, preview::line(&call.name, words, width)))
+                    let (_, words) = conversation.holding.of_running();
+                    Some(Preview::of(placeholder.line, preview::line(&call.name, &words, width)))
                 }
                 _ => None,
             }
