@@ -112,10 +112,10 @@ fn every_key_and_command_is_refused_in_the_second_editor() {
 #[test]
 fn a_call_that_runs_in_the_first_editor_is_shown_so() {
     let input = json!({ "command": "until [ -e go ]; do sleep 0.02; done", "timeout": null, "label": null });
-    let mut first = Chat::start(&Setup { options: "tools = { auto_approve = { 'bash' } }", ..Setup::default() }, [
-        call("toolu_1", "bash", &input),
-        prose(&["fine"]),
-    ]);
+    let mut first = Chat::start(
+        &Setup { options: "tools = { auto_approve = { 'bash' } }", ..Setup::default() },
+        [call("toolu_1", "bash", &input), prose(&["fine"])],
+    );
     first.nvim.input("<C-]>");
     first.nvim.wait_for("the call", |nvim| nvim.file("notes.chat").contains("status=running"));
     let file = first.nvim.work().join("notes.chat");

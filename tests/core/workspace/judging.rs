@@ -86,6 +86,17 @@ fn a_call_that_a_rule_approves_runs_however_late_it_is_known() {
 }
 
 #[test]
+fn a_review_of_a_call_that_is_judged_says_so() {
+    let slow = Slow::new();
+    let write = json!({ "path": "a.txt", "content": "new\n" });
+    let chat = slow.chat([calls([("bash", bash("echo one")), ("write", write)]), prose("fine")]);
+    ask(&chat);
+    assert_eq!(chat.review("call_1"), Err("`write` is being judged".to_owned()));
+    slow.answers();
+    chat.wait_for_pending(1);
+}
+
+#[test]
 fn ctrl_c_ends_it_and_the_answer_starts_nothing() {
     let slow = Slow::new();
     let chat = slow.chat([commands(&["echo one"]), prose("fine")]);

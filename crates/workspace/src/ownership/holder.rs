@@ -166,7 +166,9 @@ impl Holding {
     pub(crate) fn of_running(&self) -> (&'static str, String) {
         match &*self.holder.borrow() {
             Holder::Other(other) => ("running", format!("this call runs {}", other.place())),
-            Holder::Unknown => ("running?", "it is being found out whether this call runs in another Neovim".to_owned()),
+            Holder::Unknown => {
+                ("running?", "it is being found out whether this call runs in another Neovim".to_owned())
+            }
             Holder::Free | Holder::This(_) => {
                 ("stopped", "this call is no longer running; Ctrl-] asks what to do with it".to_owned())
             }

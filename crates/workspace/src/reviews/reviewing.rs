@@ -54,9 +54,10 @@ impl Reviews {
         let found = calls.iter().rfind(|(key, _)| key.id == *call && !conversation.session.is_working_on(call));
         let Some((key, call)) = found.cloned() else {
             let waiting = conversation.page.open_call(call).filter(|_| !conversation.session.is_working_on(call));
+            let state = if conversation.session.is_new(call) { "is being judged" } else { "changes no file" };
             let problem = waiting.map_or_else(
                 || format!("there is no call `{call}` that waits and would change a file"),
-                |open| format!("`{}` changes no file", open.name),
+                |open| format!("`{}` {state}", open.name),
             );
             return then(self, Err(UserError::new(problem)));
         };
