@@ -11,7 +11,7 @@ use super::{
 };
 
 /// A PNG of one white pixel.
-const BASE64: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg==";
+pub const BASE64: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg==";
 
 /// The content of the result in the `n`th request.
 fn content(chat: &Chat, n: usize) -> Value {

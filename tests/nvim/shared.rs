@@ -110,6 +110,24 @@ fn every_key_and_command_is_refused_in_the_second_editor() {
 }
 
 #[test]
+fn a_call_that_runs_in_the_first_editor_is_shown_so() {
+    let input = json!({ "command": "until [ -e go ]; do sleep 0.02; done", "timeout": null, "label": null });
+    let mut first = Chat::start(
+        &Setup { options: "tools = { auto_approve = { 'bash' } }", ..Setup::default() },
+        [call("toolu_1", "bash", &input), prose(&["fine"])],
+    );
+    first.nvim.input("<C-]>");
+    first.nvim.wait_for("the call", |nvim| nvim.file("notes.chat").contains("status=running"));
+    let file = first.nvim.work().join("notes.chat");
+    let mut chat = second(&first, &file, []);
+    chat.nvim.wait_for_screen("this call runs in another Neovim");
+    let rows = chat.nvim.screen().join("\n");
+    assert!(rows.contains("bash") && !rows.contains("stopped"), "{rows}");
+    fs::write(first.nvim.work().join("go"), "").unwrap();
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
+}
+
+#[test]
 fn a_second_editor_follows_the_first_and_takes_over() {
     let text = format!("@You:\n{}Hello\n", "filler\n".repeat(80));
     let setup = Setup { text: Some(&text), options: "editing = { auto_write = true }", ..Setup::default() };

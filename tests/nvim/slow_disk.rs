@@ -9,11 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{
     anthropic::Stream,
+    attachments::BASE64,
     chat::{Chat, KEY, call, init, prose, reply, said},
     http::{Reply, Server},
     support::{Nvim, Options},
@@ -133,6 +135,7 @@ fn a_disk_that_takes_two_seconds_holds_up_only_its_call() {
     share.hangs();
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the call", |nvim| nvim.text().contains("toolu_1"));
+    chat.nvim.wait_for_screen("being judged");
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(2) {
         assert!(!chat.nvim.text().contains("flemma:tool"), "{}", chat.nvim.text());
@@ -142,6 +145,70 @@ fn a_disk_that_takes_two_seconds_holds_up_only_its_call() {
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
     assert!(chat.nvim.text().contains("far away"), "{}", chat.nvim.text());
     assert!(!said(&mut chat.nvim).contains("so it is not known"));
+}
+
+#[test]
+fn a_review_says_that_the_disk_does_not_answer() {
+    let share = Share::new();
+    let input = json!({ "path": share.path().join("a.txt"), "content": "new\n" });
+    let mut chat = share.chat("", [call("toolu_1", "write", &input)]);
+    share.hangs();
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("status=pending"));
+    chat.nvim.command("call search('toolu_1') | messages clear");
+    chat.nvim.input("gK");
+    let words = "the change of this call is not known yet: the file system of";
+    chat.nvim.wait_for("the answer", |nvim| said(nvim).contains(words));
+}
+
+#[test]
+fn a_second_key_is_told_that_this_call_was_decided() {
+    let share = Share::new();
+    let input = json!({ "path": share.path().join("a.txt"), "content": "new\n" });
+    let mut chat = share.chat("", [call("toolu_1", "write", &input), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("gA approve");
+    share.hangs();
+    chat.nvim.lua("require('flemma.view.approval_delay').delay = 1", &[]);
+    chat.nvim.input("gA");
+    chat.nvim.lua("require('flemma.view.approval_delay').delay = 1e9", &[]);
+    for key in ["gA", "gX"] {
+        chat.nvim.command("messages clear");
+        chat.nvim.input(key);
+        let words = "(toolu_1): the key did nothing, because this call was decided";
+        chat.nvim.wait_for(key, |nvim| said(nvim).contains(words));
+    }
+    share.answers();
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
+}
+
+#[test]
+fn files_that_are_read_are_said_to_be_read() {
+    let share = Share::new();
+    fs::write(share.path().join("pic.png"), BASE64_STANDARD.decode(BASE64).unwrap()).unwrap();
+    let read = read(share.path().join("pic.png").to_str().unwrap());
+    let options = "tools = { auto_approve = { 'read', '!read(SHARE/private/**)' } }";
+    let mut chat = share.chat(options, [call("toolu_1", "read", &read), prose(&["white"]), prose(&["still"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nwhite"));
+    chat.wait_until_idle();
+    share.hangs();
+    chat.nvim.input("Goand now?<Esc><C-]>");
+    chat.nvim.wait_for_screen("reading the files that the conversation shows");
+    share.answers();
+    chat.nvim.wait_for("the next reply", |nvim| nvim.text().contains("@Assistant:\nstill"));
+}
+
+#[test]
+fn a_list_of_what_waits_there_holds_up_nobody() {
+    let share = Share::new();
+    let mut chat = share.chat("", []);
+    share.hangs();
+    chat.nvim.command(&format!("Flemma pending {}", share.path().display()));
+    assert_eq!(chat.nvim.lua("return vim.bo.filetype", &[]), "chat");
+    assert_eq!(said(&mut chat.nvim), "");
+    share.answers();
+    chat.nvim.wait_for("the answer", |nvim| said(nvim).contains("no call waits"));
 }
 
 #[test]

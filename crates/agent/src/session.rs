@@ -197,6 +197,11 @@ impl Session {
         self.turn.try_borrow().is_ok_and(|turn| turn.judgement.is_open_for(number))
     }
 
+    /// Whether this call is new and being judged.
+    pub fn is_new(&self, call: &CallId) -> bool {
+        self.turn.try_borrow().is_ok_and(|turn| turn.round.new.contains(call))
+    }
+
     /// Whether this call is running, queued or being judged.
     pub fn is_working_on(&self, call: &CallId) -> bool {
         self.turn.try_borrow().is_ok_and(|turn| turn.work.has(call))

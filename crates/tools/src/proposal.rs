@@ -18,6 +18,7 @@ use sha2::{Digest as _, Sha256};
 use super::Bounds;
 use flemma_journal::{Binding, BoundFile, Take};
 use flemma_model::{Digest, ModelError};
+use flemma_text::escape_controls;
 
 /// The largest content that is kept in memory, in bytes. Of a larger one only the digest is known.
 const MAX_IN_MEMORY: u64 = 256 * 1024 * 1024;
@@ -222,6 +223,13 @@ impl Proposal {
             put(moved_to.as_ref().map_or(&[], |(path, _)| path.as_os_str().as_encoded_bytes()));
         }
         Revision(Digest::finish(hash).as_str().to_owned())
+    }
+
+    /// Where the path of its only file leads now, in words, if that is elsewhere than when this was approved.
+    pub fn leads_to(&self, approved: &Binding) -> Option<String> {
+        let ([bound], [change]) = (&*approved.files, &*self.files) else { return None };
+        let place = change.path.to_string_lossy();
+        (bound.path != place).then(|| format!("leads to {} now", escape_controls(&place)))
     }
 
     /// The same without the bytes, if all of them together are more than `max`.

@@ -63,6 +63,7 @@ impl<'a> Effects<'a> {
                 workspace.references.files_were_refused(conversation, request, &files);
             }),
             RequestUpdate::LeftOut(files) => mailbox.job_for(id, move |workspace, conversation| {
+                conversation.accounts.reads_files.set(false);
                 if conversation.page.files().leave_out(files) {
                     workspace.diagnose(conversation);
                 }
@@ -151,6 +152,7 @@ impl Shell for Effects<'_> {
         }
         let turn = Rc::new(self.workspace.frontmatter.turn_tools(self.conversation, &file));
         let body = self.workspace.permissions.request(self.conversation, &file, &turn, conversation);
+        self.conversation.accounts.reads_files.set(body.has_attachments());
         *self.conversation.turn_tools.borrow_mut() = Some(turn);
         let page = &self.conversation.page;
         page.files().left_out.clear();

@@ -86,13 +86,8 @@ end
 ---@param folder? string only files below it are read; by default those below the working directory, and those whose calls
 ---this user's journal knows
 function M.list(folder)
-  local path = vim.fn.fnamemodify(folder and vim.fn.expand(folder) or vim.fn.getcwd(), ":p")
-  if folder then
-    local found, problem, is_file = require("flemma.native").call("path", "file", { path = vim.fs.normalize(path) })
-    if not found or is_file then
-      return say("ERROR", problem or ("there is no folder %s"):format(vim.fn.expand(folder)))
-    end
-  end
+  -- Nothing here looks at the disk, which may take its time.
+  local path = vim.fs.normalize(vim.fs.abspath(folder and vim.fn.expandcmd(folder) or "."))
   latest = latest + 1
   local number, win = latest, api.nvim_get_current_win()
   require("flemma.native").call("list", "waiting", { folder = path, is_all = folder == nil }, function(found)

@@ -16,8 +16,9 @@ local drawn = {}
 --- When a key was last refused.
 local refused = -math.huge
 
---- When a key has last decided. A key that is held repeats after up to 0.7 seconds, when the next call may have been in sight for long.
-local decided = -math.huge
+--- When a key has last decided, and about which call. A key that is held repeats after up to 0.7 seconds, when the next call may have
+--- been in sight for long.
+local decided, last = -math.huge, ""
 
 --- A key that comes so soon after one that was refused is held down, and does not wait for its turn. In milliseconds.
 local HELD = 250
@@ -76,13 +77,13 @@ function M.allows(since, tool, id)
   local is_held = time - refused < HELD
   local is_next = time - decided < 2 * M.delay
   if is_off() or (time - since >= M.delay and not is_held and not is_next) then
-    decided = time
+    decided, last = time, id
     return true
   end
   refused = time
-  local words = is_next and "%s (%s): the key did nothing, because another call was decided within the last second. Press it again"
+  local words = is_next and "%s (%s): the key did nothing, because %s was decided within the last second. Press it again"
     or "%s (%s) has only just appeared, so the key did nothing. Look at it, and press the key again"
-  require("flemma.notify").say(vim.log.levels.WARN, words:format(tool, id))
+  require("flemma.notify").say(vim.log.levels.WARN, words:format(tool, id, last == id and "this call" or "another call"))
   return false
 end
 

@@ -136,6 +136,20 @@ fn an_observer_can_do_nothing_and_is_told_why() {
 }
 
 #[test]
+fn a_call_that_runs_elsewhere_is_said_to_run_there() {
+    let chat = Harness::new("@You:\nHello", []);
+    chat.put("shared.chat", waiting().replace("status=pending", "status=running"));
+    let other = other(&chat, "shared.chat");
+    chat.edit("shared.chat");
+    let said = |chat: &Harness| chat.workspace.views.previews(&chat.conversation(), 200, 0).0[0].text.clone();
+    assert_eq!(said(&chat), "bash: it is being found out whether this call runs in another Neovim");
+    wait_until_observed(&chat);
+    assert_eq!(said(&chat), format!("bash: this call runs in another Neovim ({})", other.owner()));
+    drop(other);
+    chat.drain_until("the end", |chat| said(chat).contains("this call is no longer running"));
+}
+
+#[test]
 fn an_observer_follows_the_file_and_takes_over() {
     let chat = Harness::new("@You:\nHello", [prose("fine")]);
     chat.put("shared.chat", "@You:\nHello\n");

@@ -76,12 +76,24 @@ fn a_call_that_a_rule_approves_runs_however_late_it_is_known() {
     let slow = Slow::new();
     let chat = slow.chat([commands(&["echo one"]), prose("fine")]);
     ask(&chat);
+    chat.status_has("the calls are being judged");
     pass(&chat, Duration::from_secs(2));
     assert!(judges(&chat) && !chat.text().contains("flemma:tool"), "{}", chat.text());
     slow.answers();
     chat.wait_for("@Assistant:\nfine");
     assert!(!chat.host.announced.borrow().iter().any(|moment| moment.starts_with("pending")));
     assert_eq!(chat.told(), [""; 0]);
+}
+
+#[test]
+fn a_review_of_a_call_that_is_judged_says_so() {
+    let slow = Slow::new();
+    let write = json!({ "path": "a.txt", "content": "new\n" });
+    let chat = slow.chat([calls([("bash", bash("echo one")), ("write", write)]), prose("fine")]);
+    ask(&chat);
+    assert_eq!(chat.review("call_1"), Err("`write` is being judged".to_owned()));
+    slow.answers();
+    chat.wait_for_pending(1);
 }
 
 #[test]

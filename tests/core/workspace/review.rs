@@ -112,6 +112,28 @@ fn a_file_that_changed_after_it_was_shown_is_not_written() {
 }
 
 #[test]
+fn a_path_that_leads_elsewhere_says_where() {
+    for (from, to) in [("docs/a.txt", "secret/a.txt"), ("docs", "secret")] {
+        let files = &[("docs/a.txt", "one\n"), ("secret/a.txt", "two\n")];
+        let chat = asked(files, [("write", write("docs/a.txt", "new\n"))]);
+        chat.wait_for_diff(0, "-one");
+        std::fs::rename(chat.work(from), chat.work("before")).unwrap();
+        std::os::unix::fs::symlink(chat.work(to), chat.work(from)).unwrap();
+        chat.approve("status=pending");
+        let place = chat.work("secret/a.txt").display().to_string();
+        let words = "nothing was written: docs/a.txt led elsewhere when you were shown this change, and leads to";
+        chat.wait_for_words(&format!("{words} {place} now; look at it again"));
+        chat.wait_for_pending(1);
+        chat.wait_for_diff(0, "-two");
+        assert_eq!(chat.previews()[0].diff[0].text, format!("leads to {place} now"));
+        assert_eq!(chat.content("secret/a.txt"), "two\n");
+        chat.approve("status=pending");
+        chat.wait_for("@Assistant:\nfine");
+        assert_eq!(chat.content("secret/a.txt"), "new\n");
+    }
+}
+
+#[test]
 fn edits_of_one_file_are_applied_in_turn() {
     let edits = [("edit", edit("a.txt", "two", "2")), ("edit", edit("a.txt", "four", "4"))];
     let chat = asked(&[("a.txt", "one\ntwo\nthree\nfour\n")], edits);

@@ -85,7 +85,7 @@ fn attempt(
         },
         Some(approved) if is_done(approved) => return Ok(Some(already_done())),
         Some(approved) if is_too_early(approved, &proposal) => return outdated(NOT_YET),
-        Some(_) => return outdated(&changed_since(&proposal)),
+        Some(approved) => return outdated(&changed_since(approved, &proposal)),
     };
     let writing: Vec<&Step<'_>> = steps.iter().filter(|step| step.take != Take::Left).collect();
     let held = hold(context, &writing)?;
@@ -156,8 +156,11 @@ fn already_done() -> Outcome {
     Outcome::text("The files have the content that the user approved for them.")
 }
 
-fn changed_since(proposal: &Proposal) -> String {
+fn changed_since(approved: &Approved, proposal: &Proposal) -> String {
     let names: Vec<&str> = proposal.files.iter().map(|file| file.name.as_str()).collect();
+    if let Some(place) = proposal.leads_to(&approved.binding) {
+        return format!("{} led elsewhere when you were shown this change, and {place}; look at it again", names[0]);
+    }
     let (word, has) = if names.len() == 1 { ("file", "has") } else { ("files", "have") };
     format!("the {word} {has} changed since you were shown this change ({}); look at it again", names.join(", "))
 }

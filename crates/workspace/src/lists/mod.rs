@@ -198,7 +198,11 @@ fn look(
     // A file may be reached under several names.
     let mut seen: BTreeSet<PathBuf> = open.iter().filter_map(|file| file.canonicalize().ok()).collect();
     let known = known.into_iter().filter(|file| file.is_absolute()).map(Ok);
-    for file in chat_files(folder).chain(known) {
+    let files = folder.is_dir().then(|| chat_files(folder));
+    if files.is_none() {
+        list.problems.push(format!("there is no folder {}", folder.display()));
+    }
+    for file in files.into_iter().flatten().chain(known) {
         if Instant::now() > end {
             list.is_cut_short = true;
             break;

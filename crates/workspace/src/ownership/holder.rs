@@ -162,6 +162,19 @@ impl Holding {
         }
     }
 
+    /// What is known of a call that runs as its block says, and not in this buffer: a word, and a sentence for the user.
+    pub(crate) fn of_running(&self) -> (&'static str, String) {
+        match &*self.holder.borrow() {
+            Holder::Other(other) => ("running", format!("this call runs {}", other.place())),
+            Holder::Unknown => {
+                ("running?", "it is being found out whether this call runs in another Neovim".to_owned())
+            }
+            Holder::Free | Holder::This(_) => {
+                ("stopped", "this call is no longer running; Ctrl-] asks what to do with it".to_owned())
+            }
+        }
+    }
+
     /// Who holds it, in words, if that is not this buffer.
     pub(crate) fn elsewhere(&self) -> Option<String> {
         self.other().map(|other| other.place())

@@ -112,17 +112,19 @@ impl Ownership {
 
     /// It was found out who holds a conversation.
     fn hold_was_tried(&self, conversation: Option<&Conversation>, attempt: u64, hold: Hold) {
-        match (conversation, hold) {
-            (Some(conversation), Hold::Ours(ours)) => {
+        let Some(conversation) = conversation else { return self.forget(hold) };
+        match hold {
+            Hold::Ours(ours) => {
                 self.take_over(conversation, attempt, ours);
                 let holding = &conversation.holding;
                 if holding.attempts.is_current(attempt) && holding.is_written.take() {
                     self.renew(conversation, attempt);
                 }
             }
-            (Some(conversation), Hold::Theirs(owner)) => self.is_held_elsewhere(conversation, attempt, owner),
-            (None, hold) => self.forget(hold),
+            Hold::Theirs(owner) => self.is_held_elsewhere(conversation, attempt, owner),
         }
+        // What is said of a call that runs.
+        self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer });
     }
 
     /// This process holds the conversation, or without locks need not.

@@ -37,7 +37,7 @@ use flemma_model::{CallId, UserError};
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What the user is told whose key comes before another one has its effect.
-pub(crate) const BEING_RECORDED: &str = "a decision is being written to the disk; it takes effect when it is there";
+pub(crate) const BEING_RECORDED: &str = "a decision waits for the disk; it takes effect when that has answered";
 
 /// What becomes of a call that waits.
 #[derive(Clone, Debug, PartialEq)]

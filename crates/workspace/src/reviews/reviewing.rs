@@ -14,7 +14,7 @@ use crate::{
     },
     undo::closed,
 };
-use flemma_agent::Level;
+use flemma_agent::{Level, Verdict};
 use flemma_chat::OpenCall;
 use flemma_journal::{CallKey, Event, Role, Take};
 use flemma_model::{CallId, Digest, UserError};
@@ -54,9 +54,10 @@ impl Reviews {
         let found = calls.iter().rfind(|(key, _)| key.id == *call && !conversation.session.is_working_on(call));
         let Some((key, call)) = found.cloned() else {
             let waiting = conversation.page.open_call(call).filter(|_| !conversation.session.is_working_on(call));
+            let state = if conversation.session.is_new(call) { "is being judged" } else { "changes no file" };
             let problem = waiting.map_or_else(
                 || format!("there is no call `{call}` that waits and would change a file"),
-                |open| format!("`{}` changes no file", open.name),
+                |open| format!("`{}` {state}", open.name),
             );
             return then(self, Err(UserError::new(problem)));
         };
@@ -80,9 +81,11 @@ impl Reviews {
                 this.reviewers.borrow_mut().push((id, key, Box::new(reviewer)));
                 return this.survey_again(conversation);
             }
-            let problem = "the change of this call is not known yet: the conversation is not trusted, or a policy \
-                           denies the call";
-            reviewer(this, Err(UserError::new(problem)));
+            let why = match this.approval.verdict(conversation, &call, known) {
+                Verdict::Unclear(why) => why,
+                _ => "the conversation is not trusted, or a policy denies the call".to_owned(),
+            };
+            reviewer(this, Err(UserError::new(format!("the change of this call is not known yet: {why}"))));
         };
         self.approval.look_up(&self.background, &conversation, asked, then);
     }

@@ -1,7 +1,7 @@
 //! The accounts of conversations: whom a request went to, at what price, and what all of them have used.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     time::{Instant, SystemTime},
 };
 
@@ -45,6 +45,8 @@ pub(crate) fn own_price(config: &Config) -> Option<Price> {
 pub(crate) struct Accounts {
     /// The latest request.
     pub(crate) request: RefCell<Option<PricedRequest>>,
+    /// Whether the files are being read that the latest request shows.
+    pub(crate) reads_files: Cell<bool>,
     /// What the request that ended last has used, until its end is announced; `None` where the provider counted nothing.
     pub(crate) ended: RefCell<Option<Record>>,
 }

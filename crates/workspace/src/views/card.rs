@@ -100,7 +100,7 @@ impl Drawing<'_> {
     pub(super) fn card(&self, card: &Card, view: CardView) -> Look {
         let style = self.style;
         if card.is_use {
-            return use_line(card, style, view);
+            return self.use_line(card, view);
         }
         let mut look = Look { line: card.lines.start, whole: true, ..Look::default() };
         let facts = self.call_facts(card);
@@ -215,6 +215,7 @@ impl Drawing<'_> {
             chunk(words, group)
         };
         match card.fate {
+            Fate::Open if conversation.session.is_new(&card.id) => chunk("being judged", "FlemmaMeta"),
             Fate::Open => chunk("no result", "FlemmaMeta"),
             Fate::Status(Status::Pending) => chunk(waiting(card, self.views.shared.host.now(), style), "FlemmaWaiting"),
             Fate::Status(Status::Approved) => chunk("approved", "FlemmaRunning"),
@@ -222,7 +223,7 @@ impl Drawing<'_> {
                 let seconds = conversation.tasks.elapsed(&card.id).as_secs();
                 chunk(format!("running {seconds} s"), "FlemmaRunning")
             }
-            Fate::Status(Status::Running) => chunk("stopped", "FlemmaWaiting"),
+            Fate::Status(Status::Running) => chunk(conversation.holding.of_running().0, "FlemmaWaiting"),
             Fate::Status(Status::Denied) => chunk("denied", "FlemmaRejected"),
             Fate::Status(Status::Rejected) => chunk("rejected", "FlemmaRejected"),
             Fate::Done => with_time(if signs == Signs::Ascii { "ok" } else { "✓" }, "FlemmaToolDone"),
@@ -235,19 +236,19 @@ impl Drawing<'_> {
             },
         }
     }
-}
 
-/// The line of a tool use.
-fn use_line(card: &Card, style: LookStyle, view: CardView) -> Look {
-    let sign = if view == CardView::Closed { fold_mark(style.signs) } else { ">" };
-    let name = preview::clip(&format!(" {sign} {}", card.name), style.width);
-    let is_open = card.fate == Fate::Open;
-    Look {
-        line: card.lines.start,
-        whole: true,
-        left: vec![chunk(name, "FlemmaMeta")],
-        right: is_open.then(|| chunk("no result ", "FlemmaMeta")).into_iter().collect(),
-        ..Look::default()
+    /// The line of a tool use.
+    fn use_line(&self, card: &Card, view: CardView) -> Look {
+        let sign = if view == CardView::Closed { fold_mark(self.style.signs) } else { ">" };
+        let name = preview::clip(&format!(" {sign} {}", card.name), self.style.width);
+        let open = (card.fate == Fate::Open).then(|| format!("{} ", self.state(card, None).text));
+        Look {
+            line: card.lines.start,
+            whole: true,
+            left: vec![chunk(name, "FlemmaMeta")],
+            right: open.map(|text| chunk(text, "FlemmaMeta")).into_iter().collect(),
+            ..Look::default()
+        }
     }
 }
 

@@ -132,8 +132,8 @@ impl Views {
                 }
                 // It stood in the file, or what ran was stopped from outside.
                 Status::Running if !conversation.session.is_working_on(&call.id) => {
-                    let words = "this call is no longer running; Ctrl-] asks what to do with it";
-                    Some(Preview::of(placeholder.line, preview::line(&call.name, words, width)))
+                    let (_, words) = conversation.holding.of_running();
+                    Some(Preview::of(placeholder.line, preview::line(&call.name, &words, width)))
                 }
                 _ => None,
             }
@@ -199,9 +199,10 @@ impl Views {
                     (preview.added, preview.removed) = (Some(added), Some(removed));
                 }
                 let mut lines = shown.first_lines(most);
-                let notes =
-                    ready.follows().into_iter().chain(ready.made.note().map(str::to_owned)).filter(|_| most > 0);
-                lines.splice(0..0, notes.map(DiffLine::note));
+                let before = conversation.records.with_ledger(|ledger| ledger.last_binding(&key).cloned());
+                let elsewhere = before.and_then(|before| ready.proposal.leads_to(&before));
+                let notes = [elsewhere, ready.follows(), ready.made.note().map(str::to_owned)];
+                lines.splice(0..0, notes.into_iter().flatten().filter(|_| most > 0).map(DiffLine::note));
                 lines
             }
             // Nothing would change, and the user has to know why.
@@ -275,6 +276,9 @@ impl Conversation {
     pub(crate) fn activity_text(&self) -> Option<String> {
         match self.session.activity() {
             Activity::Loading if self.page.is_reading.get() => Some("reading the conversation".to_owned()),
+            Activity::Waiting if self.accounts.reads_files.get() => {
+                Some("reading the files that the conversation shows".to_owned())
+            }
             activity => {
                 let (provider, model) = self.accounts.recipient().unwrap_or_default();
                 describe(&activity, provider, &model)

@@ -78,6 +78,7 @@ impl Views {
                 let place = conversation.holding.elsewhere();
                 place.map_or_else(|| "idle".to_owned(), |place| format!("read-only: open {place}"))
             }
+            Activity::Executing { running: 0 } => "the calls are being judged".to_owned(),
             Activity::Executing { running: 1 } => "1 tool is running".to_owned(),
             Activity::Executing { running } => format!("{running} tools are running"),
             _ => conversation.activity_text().unwrap_or_default(),
