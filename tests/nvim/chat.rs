@@ -109,6 +109,32 @@ impl Chat {
         }
     }
 
+    /// Counts the questions of `vim.ui.select`, and keeps the prompt and the choices of the last one. `choose` in Lua answers
+    /// it.
+    pub fn record_questions(&mut self) {
+        self.nvim.lua(
+            "vim.g.asked = 0
+             vim.ui.select = function(items, opts, choose)
+               vim.g.asked = vim.g.asked + 1
+               vim.g.prompt = opts.prompt
+               vim.g.items = vim.tbl_map(opts.format_item, items)
+               _G.choose = function(n) choose(items[n], n) end
+             end",
+            &[],
+        );
+    }
+
+    /// How many questions were asked.
+    pub fn questions(&mut self) -> u64 {
+        self.nvim.lua("return vim.g.asked", &[]).as_u64().unwrap()
+    }
+
+    /// Waits until so many questions were asked, and gives the prompt of the last one.
+    pub fn wait_for_question(&mut self, nth: u64) -> String {
+        self.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == nth);
+        self.nvim.lua("return vim.g.prompt", &[]).as_str().unwrap().to_owned()
+    }
+
     /// The messages of the `n`th request that arrived, from 0.
     pub fn messages(&self, n: usize) -> Value {
         self.server.wait_for_requests(n + 1)[n].json()["messages"].clone()

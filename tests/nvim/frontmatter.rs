@@ -11,12 +11,12 @@ fn typed(block: &str, setup: &Setup<'_>, replies: impl IntoIterator<Item = super
     chat
 }
 
-pub fn type_block(chat: &mut Chat, block: &str) {
+fn type_block(chat: &mut Chat, block: &str) {
     let lines: Vec<&str> = block.lines().collect();
     chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(0), json!(false), json!(lines)]);
 }
 
-pub fn lua(code: &str) -> String {
+fn lua(code: &str) -> String {
     format!("```lua\n{code}\n```\n")
 }
 
@@ -101,18 +101,6 @@ fn provider_parameters_of_a_file_override_general_ones() {
 }
 
 #[test]
-fn json_reaches_the_same_options() {
-    let sent = body(
-        "```json\n{ \"max_tokens\": 77, \"tools\": { \"remove\": [\"bash\"], \"append\": [\"calculator_async\"] } }\n```\n",
-    );
-    assert_eq!(sent["max_tokens"], 77);
-    assert_eq!(
-        offered(&sent),
-        ["ask_user", "calculator", "calculator_async", "edit", "find", "grep", "ls", "read", "write"]
-    );
-}
-
-#[test]
 fn a_language_that_was_registered_is_read_by_its_parser() {
     let setup = Setup {
         lua: "require('flemma.codeblock.parsers').register('ini', function(code, ctx)
@@ -131,8 +119,6 @@ fn a_language_that_was_registered_is_read_by_its_parser() {
     chat.nvim.input("<C-]>");
     chat.nvim
         .wait_for("a refusal", |nvim| said(nvim).contains("Not sent: line 1: the ini frontmatter: no such key: fail"));
-    assert!(refusal("```yaml\na: 1\n```\n").contains("there is no parser for frontmatter in `yaml`"));
-    assert!(refusal("```jsno\n{}\n```\n").contains("did you mean `json`?"));
 }
 
 #[test]
@@ -159,16 +145,11 @@ fn mistakes_name_their_line_and_the_fix_and_nothing_is_sent() {
             lua("flemma.opt.max_tokens = \"many\""),
             "line 2: `flemma.opt.max_tokens` must be a whole number from 1 up, not \"many\"",
         ),
-        (lua("flemma.opt.tools.auto_approve = {\"$defualt\"}"), "unknown preset `$defualt`; did you mean `$default`?"),
         (lua("flemma.opt.tools:append(3)"), "line 2: give a name, or a list of names, not a number"),
-        (lua("flemma.opt.anthropic.base_url = \"https://evil.example\""), "a file cannot set where a key is sent"),
         (lua("if then"), "line 2: unexpected symbol near 'then'"),
         (lua("\n\nerror(\"stop here\")"), "line 4: stop here"),
         (lua("error({ code = 7 })"), "code = 7"),
         (lua("local a = nil\nreturn a.b"), "line 3: attempt to index local 'a' (a nil value)"),
-        ("```json\n{\n  \"model\": \n}\n```\n".into(), "line 4: the JSON frontmatter: expected value"),
-        ("```json\n{ \"modle\": 1 }\n```\n".into(), "the frontmatter: unknown option `modle`; did you mean `model`?"),
-        ("```json\n[1]\n```\n".into(), "the frontmatter must be a table of options, not [1]"),
     ] {
         let messages = refusal(&block);
         let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -469,53 +450,6 @@ fn a_policy_function_fails_closed_and_is_stopped_if_endless() {
     }
     let messages = said(&mut chat.nvim);
     assert_eq!(messages.matches("the function flemma.opt.tools.auto_approve").count(), 1, "once: {messages}");
-}
-
-#[test]
-fn status_shows_every_value_and_its_source() {
-    let mut chat = Chat::start(
-        &Setup { options: "tools = { auto_approve = { '$readonly' }, max_concurrent = 2 }", ..Setup::default() },
-        [],
-    );
-    let status = |chat: &mut Chat| {
-        let lines = chat.nvim.lua("return require('flemma.status').lines(vim.api.nvim_get_current_buf())", &[]);
-        let lines = lines.as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned());
-        lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
-    };
-    let has =
-        |lines: &[String], line: &str| assert!(lines.iter().any(|other| other == line), "{line}\n{}", lines.join("\n"));
-    let lines = status(&mut chat);
-    for line in [
-        "provider anthropic setup",
-        "model claude-test setup",
-        "max_tokens 8192 default",
-        "thinking false default",
-        "cache_retention short default",
-        "tools.max_concurrent 2 setup",
-        "tools.autopilot.enabled true default",
-        "tools.auto_approve $readonly setup",
-        "tools ask_user, bash, calculator, edit, find, grep, ls, read, write default",
-    ] {
-        has(&lines, line);
-    }
-    type_block(
-        &mut chat,
-        &lua(
-            "flemma.opt.thinking = \"high\"\nflemma.opt.tools:remove(\"bash\")\nflemma.opt.tools.auto_approve = { \"$default\" }\nflemma.opt.tools.auto_approve:remove(\"write\")\nflemma.opt.anthropic.max_tokens = 9000",
-        ),
-    );
-    let lines = status(&mut chat);
-    for line in [
-        "thinking high frontmatter",
-        "anthropic.max_tokens 9000 frontmatter",
-        "tools.auto_approve $default, without write frontmatter",
-        "tools ask_user, calculator, edit, find, grep, ls, read, write frontmatter",
-    ] {
-        has(&lines, line);
-    }
-    chat.nvim.command("2substitute/high/higher/");
-    let lines = status(&mut chat);
-    assert!(lines[1].starts_with("the frontmatter has no effect: line 2: `flemma.opt.thinking` must be"), "{lines:?}");
 }
 
 #[test]
