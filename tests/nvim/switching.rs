@@ -114,39 +114,6 @@ fn a_preset_is_switched_to_by_its_name_and_completed() {
 }
 
 #[test]
-fn a_typo_changes_nothing_and_names_the_nearest_word() {
-    let mut chat = start("@You:\nHello\n", [], "http://localhost:1/v1");
-    for (words, message) in [
-        ("antropic", "there is no provider `antropic`; did you mean `anthropic`?"),
-        ("$lokal", "there is no preset `$lokal`; did you mean `$local`?"),
-        ("anthropic m thinking=hihg", "`thinking` must be false, a number of tokens, or one of"),
-        ("anthropic m headers={}", "`headers` may be a secret, and the command line has a history"),
-    ] {
-        chat.nvim.command(&format!("Flemma switch {words}"));
-        wait_for_words(&mut chat.nvim, message);
-    }
-    assert!(status(&mut chat.nvim).contains("provider anthropic setup\nmodel claude-test setup\n"));
-    chat.nvim.lua("require('flemma').setup({ presets = { ['$x'] = 'openai_compatible' } })", &[]);
-    chat.nvim.command("Flemma switch $x");
-    wait_for_words(&mut chat.nvim, "the preset `$x` names no model, and `openai_compatible` has none by default");
-    let setup = "return require('flemma').setup({ presets = { ['$x'] = 'antropic m' } })";
-    assert_eq!(chat.nvim.lua(setup, &[]), false);
-    wait_for_words(&mut chat.nvim, "`presets.$x`: there is no provider `antropic`; did you mean `anthropic`?");
-}
-
-#[test]
-fn the_spinner_names_the_model_of_the_pending_request() {
-    let gate = Gate::new();
-    let mut chat = start("@You:\nHello\n", [Reply::stream().hold(&gate)], "http://localhost:1/v1");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for_screen("waiting for anthropic (claude-test)");
-    chat.nvim.command("Flemma switch $local");
-    assert!(status(&mut chat.nvim).contains("waiting for anthropic (claude-test)"));
-    chat.nvim.input("<C-c>");
-    chat.wait_until_idle();
-}
-
-#[test]
 fn switch_without_arguments_opens_two_pickers() {
     let mut chat = start("@You:\nHello\n", [], "http://localhost:1/v1");
     chat.nvim.lua(PICK, &["openai".into(), "gpt-6-astra".into()]);
