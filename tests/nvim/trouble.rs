@@ -55,19 +55,6 @@ fn a_busy_provider_is_asked_again_while_the_screen_says_so() {
 }
 
 #[test]
-fn a_lost_connection_keeps_the_beginning_of_a_reply() {
-    let stream = Stream::new().text(&["half a sen"]);
-    let cut = stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).cut();
-    let mut chat = Chat::start(&Setup::default(), [cut]);
-    chat.nvim.input("<C-]>");
-    chat.wait_for_text("@You:\nHello\n\n@Assistant:\nhalf a sen\n\n<!-- flemma:aborted -->\n\n@You:\n\n");
-    chat.wait_until_idle();
-    let messages = said(&mut chat.nvim);
-    assert!(messages.contains("in the middle of the reply"), "{messages}");
-    assert_eq!(chat.server.requests().len(), 1, "what was shown is not asked for again");
-}
-
-#[test]
 fn a_truncated_call_becomes_an_error_and_never_runs() {
     let input = json!({"label": "x", "path": "made.txt", "content": "x"}).to_string();
     let stream = Stream::new().tool_use("toolu_1", "write", &[&input]);
@@ -80,28 +67,6 @@ fn a_truncated_call_becomes_an_error_and_never_runs() {
     chat.nvim.input("<C-]>");
     chat.wait_until_idle();
     assert!(!chat.nvim.work().join("made.txt").exists());
-}
-
-#[test]
-fn a_refused_connection_names_the_host() {
-    let address = {
-        let server = Server::start([]);
-        server.base_url()
-    };
-    let init = init(&address, "");
-    let nvim = Nvim::start(&Options {
-        files: &[("notes.chat", "@You:\nHello\n")],
-        arguments: &["notes.chat"],
-        init: &init,
-        environment: &[("ANTHROPIC_API_KEY", KEY)],
-        ..Options::default()
-    });
-    let mut chat = Chat { nvim, server: Server::start([]) };
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for_screen("retrying");
-    chat.nvim.input("<C-c>");
-    chat.wait_until_idle();
-    assert_eq!(chat.nvim.text(), "@You:\nHello\n");
 }
 
 #[test]
@@ -279,16 +244,6 @@ fn no_reply_holds_up_the_editor() {
     let (mut chat, most) = most_lines_at_once([prose(&["a", &blank, "the end"])], "the end");
     assert!(most < 150_000, "{most} lines at once");
     assert!(chat.nvim.request("nvim_buf_line_count", &[0.into()]).as_u64().unwrap() > 500_000);
-
-    let mut many = Stream::new();
-    for n in 0..10_000 {
-        many = many.tool_use(&format!("toolu_{n}"), "read", &["{\"path\":\"x\"}"]);
-    }
-    let many = super::chat::reply(&many.end("tool_use"));
-    let (mut chat, _) = most_lines_at_once([many], "more than 128 tool calls");
-    assert_eq!(chat.nvim.text().matches("**Tool Use:**").count(), 128);
-    assert_eq!(chat.nvim.text().matches("` (error)\n").count(), 128, "each has its result, and none was run");
-    assert_eq!(chat.nvim.text().matches("Make fewer calls at a time.").count(), 128, "the model is told why");
 }
 
 #[test]
