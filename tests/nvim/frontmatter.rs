@@ -52,6 +52,16 @@ pub fn resolve(chat: &mut Chat, tool: &str, input: &Value) -> (String, Value) {
     (found[0].as_str().unwrap_or_default().to_owned(), found[1].clone())
 }
 
+/// What is found under this frontmatter, which is deleted again.
+fn under<T>(chat: &mut Chat, block: &str, look: impl FnOnce(&mut Chat) -> T) -> T {
+    let before = chat.nvim.lines(0).len();
+    type_block(chat, block);
+    let typed = chat.nvim.lines(0).len() - before;
+    let found = look(chat);
+    chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(typed), json!(false), json!([])]);
+    found
+}
+
 pub const FILE: &str = "urn:flemma:approval:frontmatter";
 
 #[test]
@@ -161,15 +171,12 @@ const DENY: &str = "deny";
 
 /// The decisions about three tools with this frontmatter, and its error.
 fn evaluate(chat: &mut Chat, code: &str) -> ([String; 3], String) {
-    let before = chat.nvim.lines(0).len();
-    type_block(chat, &lua(code));
-    let typed = chat.nvim.lines(0).len() - before;
-    let decisions = ["read", "write", "bash"].map(|tool| resolve(chat, tool, &json!({})).0);
-    let shown = chat.nvim.lua("return require('flemma.status').lines(vim.api.nvim_get_current_buf())", &[]);
-    let mut shown = shown.as_array().unwrap().iter().filter_map(Value::as_str);
-    let fault = shown.find(|line| line.contains("line ")).unwrap_or_default().to_owned();
-    chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(typed), json!(false), json!([])]);
-    (decisions, fault)
+    under(chat, &lua(code), |chat| {
+        let decisions = ["read", "write", "bash"].map(|tool| resolve(chat, tool, &json!({})).0);
+        let shown = chat.nvim.lua("return require('flemma.status').lines(vim.api.nvim_get_current_buf())", &[]);
+        let mut shown = shown.as_array().unwrap().iter().filter_map(Value::as_str);
+        (decisions, shown.find(|line| line.contains("line ")).unwrap_or_default().to_owned())
+    })
 }
 
 /// The policy is a function, from the file or the configuration, and the file's code edits a list.
@@ -245,12 +252,8 @@ fn a_function_policy_applies_or_gives_an_error_at_its_line() {
         ("pcall(function() flemma.opt.tools = { auto_approve = { \"bash\" }, nonsense = 1 } end)", ["deny", "deny"]),
         ("flemma.opt.tools = { \"read\" } flemma.opt.tools:append(\"bash\")", ["deny", "deny"]),
     ] {
-        let before = chat.nvim.lines(0).len();
-        type_block(&mut chat, &lua(&format!("{function}\n{code}")));
-        let typed = chat.nvim.lines(0).len() - before;
-        let decisions = ["read", "bash"].map(|tool| resolve(&mut chat, tool, &json!({})).0);
-        assert_eq!(decisions, expected, "{code}");
-        chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(typed), json!(false), json!([])]);
+        let ([read, _, bash], _) = evaluate(&mut chat, &format!("{function}\n{code}"));
+        assert_eq!([read, bash], expected, "{code}");
     }
 }
 
@@ -364,14 +367,10 @@ fn the_documented_examples_work_unchanged() {
     ];
     let mut chat = Chat::start(&Setup::default(), []);
     for (code, expected) in examples.iter().zip(decisions) {
-        let before = chat.nvim.lines(0).len();
-        type_block(&mut chat, &lua(code));
-        let typed = chat.nvim.lines(0).len() - before;
-        for (tool, expected) in ["read", "write", "bash", "calculator"].iter().zip(expected) {
-            let (decision, by) = resolve(&mut chat, tool, &json!({ "command": "ls" }));
-            assert_eq!(decision, expected, "{code}: {tool} by {by}");
-        }
-        chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(typed), json!(false), json!([])]);
+        let found = under(&mut chat, &lua(code), |chat| {
+            ["read", "write", "bash", "calculator"].map(|tool| resolve(chat, tool, &json!({ "command": "ls" })).0)
+        });
+        assert_eq!(found, expected, "{code}");
     }
 }
 
@@ -395,11 +394,8 @@ fn empty_lists_and_removals_work_in_every_spelling() {
     ];
     let mut chat = Chat::start(&Setup::default(), []);
     for (file, expected) in files {
-        let before = chat.nvim.lines(0).len();
-        type_block(&mut chat, &file);
-        let typed = chat.nvim.lines(0).len() - before;
-        assert_eq!(resolve(&mut chat, "ls", &json!({ "path": "." })).0, expected, "{file}");
-        chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(typed), json!(false), json!([])]);
+        let found = under(&mut chat, &file, |chat| resolve(chat, "ls", &json!({ "path": "." })).0);
+        assert_eq!(found, expected, "{file}");
     }
 
     // The configuration's empty list applies to files as well: only the tools they name run.
@@ -410,23 +406,6 @@ fn empty_lists_and_removals_work_in_every_spelling() {
     assert_eq!(resolve(&mut chat, "ls", &json!({ "path": "." })).0, "require_approval");
     chat.nvim.lua("require('flemma').setup({ tools = { auto_approve = {}, require_approval = false } })", &[]);
     assert_eq!(resolve(&mut chat, "ls", &json!({ "path": "." })).0, "approve");
-}
-
-#[test]
-fn the_documented_parameters_work_unchanged() {
-    let sent = body(&lua("-- General parameters (work across all providers)
-flemma.opt.thinking = \"medium\"          -- override the unified thinking level
-flemma.opt.cache_retention = \"long\"     -- override prompt caching strategy
-flemma.opt.max_tokens = 8000            -- override max output tokens
-flemma.opt.temperature = 0.3            -- override sampling temperature
-
--- Provider-specific overrides (take priority over general)
-flemma.opt.anthropic.thinking_budget = 20000
-flemma.opt.openai.reasoning = \"high\"
-flemma.opt.vertex.thinking_budget = 4096"));
-    assert_eq!(sent["thinking"], json!({ "type": "enabled", "budget_tokens": 20000 }));
-    assert_eq!(sent["tools"][8]["cache_control"], json!({ "type": "ephemeral", "ttl": "1h" }));
-    assert!(sent.get("temperature").is_none(), "the API takes none while the model thinks");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use serde_json::json;
 
 use super::{
-    chat::{Chat, Setup, call, prose, said},
+    chat::{Chat, Setup, prose, said},
     completions,
     http::{Gate, Reply, Server},
     support::Nvim,
@@ -194,38 +194,19 @@ fn a_server_that_lists_no_models_is_named() {
 }
 
 #[test]
-fn autopilot_is_toggled_unless_frontmatter_sets_it() {
-    let command = json!({"label": null, "command": "true", "timeout": null});
-    let setup = Setup { options: "tools = { auto_approve = { 'bash' } }", ..Setup::default() };
-    let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &command), prose(&["done"])]);
-    chat.nvim.command("Flemma autopilot:status");
-    wait_for_words(&mut chat.nvim, "autopilot is on here (default): up to 100 requests for each key press");
-    chat.nvim.command("Flemma autopilot:disable");
-    wait_for_words(&mut chat.nvim, "autopilot is off");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("toolu_1"));
-    chat.wait_until_idle();
-    assert_eq!(chat.server.requests().len(), 1);
-    assert!(!chat.nvim.text().contains("Tool Result"), "{}", chat.nvim.text());
-    chat.nvim.command("Flemma autopilot:status");
-    wait_for_words(&mut chat.nvim, "autopilot is off here (runtime): press Ctrl-] for each step");
-
-    chat.nvim.command("Flemma autopilot:enable");
-    wait_for_words(&mut chat.nvim, "autopilot is on");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("done"));
-
-    // It was typed here, so there is no question about trust.
-    let matter = json!(["```json", "{\"tools\": {\"autopilot\": true}}", "```"]);
-    chat.wait_until_idle();
-    chat.nvim.request("nvim_buf_set_lines", &[0.into(), 0.into(), 0.into(), true.into(), matter]);
-    chat.nvim.command("Flemma autopilot:disable");
-    wait_for_words(
-        &mut chat.nvim,
-        "autopilot is off: conversations wait for you after each step; notes.chat keeps it on because of its frontmatter",
-    );
-    chat.nvim.command("Flemma autopilot:status");
-    wait_for_words(&mut chat.nvim, "autopilot is on here (frontmatter): up to 100 requests for each key press");
+fn autopilot_is_turned_off_and_on_again() {
+    let mut chat = Chat::start(&Setup::default(), []);
+    for (command, words) in [
+        ("status", "autopilot is on here (default): up to 100 requests for each key press"),
+        ("disable", "autopilot is off: conversations wait for you after each step"),
+        ("status", "autopilot is off here (runtime): press Ctrl-] for each step"),
+        ("enable", "autopilot is on: "),
+        ("status", "autopilot is on here (runtime): up to 100 requests"),
+    ] {
+        chat.nvim.command("messages clear");
+        chat.nvim.command(&format!("Flemma autopilot:{command}"));
+        wait_for_words(&mut chat.nvim, words);
+    }
 }
 
 #[test]
