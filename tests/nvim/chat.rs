@@ -32,13 +32,19 @@ pub struct Setup<'a> {
     pub options: &'a str,
     /// Lua that runs after `setup`.
     pub lua: &'a str,
-    /// Whether the editor has a key.
-    pub key: bool,
+    /// Variables of the environment: the key by default.
+    pub environment: &'a [(&'a str, &'a str)],
 }
 
 impl Default for Setup<'_> {
     fn default() -> Self {
-        Self { text: Some("@You:\nHello\n"), files: &[], options: "", lua: "", key: true }
+        Self {
+            text: Some("@You:\nHello\n"),
+            files: &[],
+            options: "",
+            lua: "",
+            environment: &[("ANTHROPIC_API_KEY", KEY)],
+        }
     }
 }
 
@@ -49,12 +55,11 @@ impl Chat {
         let init = format!("{}\n{}", init(&server.base_url(), setup.options), setup.lua);
         let mut files = setup.files.to_vec();
         files.extend(setup.text.map(|text| ("notes.chat", text)));
-        let environment: &[(&str, &str)] = if setup.key { &[("ANTHROPIC_API_KEY", KEY)] } else { &[] };
         let nvim = Nvim::start(&Options {
             files: &files,
             arguments: &["notes.chat"],
             init: &init,
-            environment,
+            environment: setup.environment,
             screen: Some((100, 40)),
         });
         Self { nvim, server }

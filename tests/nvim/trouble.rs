@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::{
     anthropic::Stream,
-    chat::{Chat, KEY, Setup, init, prose, said, spinner},
-    http::{Reply, Server},
+    chat::{Chat, KEY, Setup, prose, said, spinner},
+    http::Reply,
     support::{Nvim, Options},
 };
 
@@ -23,7 +23,7 @@ fn refused(chat: &mut Chat, expected: &str) {
 
 #[test]
 fn a_missing_key_names_its_variable_and_sends_nothing() {
-    let mut chat = Chat::start(&Setup { key: false, ..Setup::default() }, []);
+    let mut chat = Chat::start(&Setup { environment: &[], ..Setup::default() }, []);
     refused(&mut chat, "ANTHROPIC_API_KEY");
     assert_eq!(chat.server.requests().len(), 0);
 }
@@ -159,16 +159,9 @@ fn a_missing_or_outdated_library_names_the_command_to_run() {
 
 #[test]
 fn a_panic_in_an_export_and_in_the_drain_leaves_neovim_alive() {
-    let server = Server::start([prose(&["still here"])]);
-    let init = init(&server.base_url(), "");
-    let nvim = Nvim::start(&Options {
-        files: &[("notes.chat", "@You:\nHello\n")],
-        arguments: &["notes.chat"],
-        init: &init,
-        environment: &[("ANTHROPIC_API_KEY", KEY), ("FLEMMA_FAULTS", "1")],
-        ..Options::default()
-    });
-    let mut chat = Chat { nvim, server };
+    let environment = &[("ANTHROPIC_API_KEY", KEY), ("FLEMMA_FAULTS", "1")];
+    let setup = Setup { environment, ..Setup::default() };
+    let mut chat = Chat::start(&setup, [prose(&["still here"])]);
     chat.nvim.lua("require('flemma.native').call('fault', 'export')", &[]);
     chat.nvim.wait_for("the message", |nvim| said(nvim).contains("internal error in fault"));
     chat.nvim.lua("require('flemma.native').call('fault', 'drain')", &[]);
@@ -248,16 +241,11 @@ fn no_reply_holds_up_the_editor() {
 
 #[test]
 fn a_reply_that_is_too_large_is_cut_and_names_the_option() {
-    let server = Server::start([prose(&[&"y".repeat(900), &"z".repeat(900), "never"])]);
-    let init = init(&server.base_url(), "").replace("parameters = {", "parameters = { max_reply_bytes = 1000,");
-    let nvim = Nvim::start(&Options {
-        files: &[("notes.chat", "@You:\nHello\n")],
-        arguments: &["notes.chat"],
-        init: &init,
-        environment: &[("ANTHROPIC_API_KEY", KEY)],
-        ..Options::default()
-    });
-    let mut chat = Chat { nvim, server };
+    let lua = "local options = require('flemma').options()
+        options.parameters.max_reply_bytes = 1000
+        require('flemma').setup(options)";
+    let replies = [prose(&[&"y".repeat(900), &"z".repeat(900), "never"])];
+    let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, replies);
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the message", |nvim| said(nvim).contains("parameters.max_reply_bytes"));
     chat.wait_until_idle();
