@@ -302,12 +302,8 @@ fn other_commands_follow_after_a_bar() {
 fn one_undo_takes_back_always_and_what_it_approved() {
     let setup = Setup { options: "tools = { autopilot = { enabled = false } }", ..Setup::default() };
     let mut chat = Chat::start(&setup, [commands(&["echo one"])]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("**Tool Use:**"));
-    chat.wait_until_idle();
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the status block", |nvim| nvim.text().contains("status=pending"));
-    chat.wait_until_idle();
+    chat.send_until("**Tool Use:**");
+    chat.send_until("status=pending");
     let before = chat.nvim.text();
     chat.nvim.command("Flemma tool:approve always");
     chat.nvim.wait_for("the result", |nvim| nvim.text().contains("\none\n```"));

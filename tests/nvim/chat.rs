@@ -95,6 +95,13 @@ impl Chat {
         self.nvim.wait_for("the conversation to rest", |nvim| nvim.lua(idle, &[]) == true && spinner(nvim).is_empty());
     }
 
+    /// Sends, and waits until the buffer contains this text and the plugin is idle.
+    pub fn send_until(&mut self, text: &str) {
+        self.nvim.input("<C-]>");
+        self.nvim.wait_for(&format!("`{text}`"), |nvim| nvim.text().contains(text));
+        self.wait_until_idle();
+    }
+
     /// Waits until the buffer has exactly this text.
     pub fn wait_for_text(&mut self, text: &str) {
         self.nvim.wait_for_value("the text", &text.to_owned(), Nvim::text);

@@ -122,9 +122,7 @@ fn the_file_before_is_meant_where_there_is_one_window() {
     chat.wait_until_idle();
     assert_eq!(chat.server.requests().len(), 1);
     chat.nvim.command("badd b.txt | call bufload('b.txt')");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the text", |nvim| nvim.text().contains("b.txt, 2 lines\n1\talpha\n2\tbeta\n"));
-    chat.wait_until_idle();
+    chat.send_until("b.txt, 2 lines\n1\talpha\n2\tbeta\n");
 }
 
 #[test]
@@ -180,9 +178,7 @@ fn a_language_server_knows_symbols_too() {
             "return #vim.lsp.get_clients({ bufnr = vim.fn.bufnr('b.txt'), method = 'textDocument/documentSymbol' })";
         nvim.lua(ready, &[]) == 1
     });
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the symbol", |nvim| nvim.text().contains("b.txt, lines 2 to 2: `beta`\n2\tbeta\n"));
-    chat.wait_until_idle();
+    chat.send_until("b.txt, lines 2 to 2: `beta`\n2\tbeta\n");
 }
 
 #[test]

@@ -243,9 +243,7 @@ fn nothing_is_sent_before_the_user_has_decided() {
     let input = json!({ "label": null, "command": "echo one", "timeout": null });
     let mut chat =
         Chat::start(&Setup::default(), [call("toolu_1", "bash", &input), prose(&["fine"]), prose(&["good"])]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("status=pending"));
-    chat.wait_until_idle();
+    chat.send_until("status=pending");
     chat.nvim.command("Flemma queue later");
     wait_for_queued(&mut chat.nvim, "it waits for your decision about `bash`");
     // CTRL-C takes it back into the text.

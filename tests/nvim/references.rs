@@ -29,9 +29,7 @@ fn a_message_shows_its_files_in_every_request() {
     let setup = Setup { text: Some(TEXT), files: &files, ..Setup::default() };
     let mut chat = Chat::start(&setup, [prose(&["I see."]), prose(&["again"])]);
     fs::write(chat.nvim.work().join("my pic.png"), BASE64_STANDARD.decode(BASE64).unwrap()).unwrap();
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nI see."));
-    chat.wait_until_idle();
+    chat.send_until("@Assistant:\nI see.");
     chat.nvim.input("Gothanks<Esc><C-]>");
     let shown = json!([
         {"type": "text", "text": TEXT.trim_start_matches("@You:\n").trim_end()},
@@ -60,9 +58,7 @@ fn a_bad_reference_has_a_warning_until_its_line_is_fixed() {
     let files = [("folder/x", ""), ("data.bin", "\0")];
     let mut chat =
         Chat::start(&Setup { text: Some(text), files: &files, ..Setup::default() }, [prose(&["ok"]), prose(&["fine"])]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
-    chat.wait_until_idle();
+    chat.send_until("@Assistant:\nok");
     let warning = 2;
     let none = "it is not text, a PNG, JPEG, GIF or WebP image, or a PDF";
     assert_eq!(
@@ -202,9 +198,7 @@ fn a_warning_moves_no_text() {
     let text = "@You:\nSee @./gone.png.\n";
     for (options, room) in [("", 0), ("vim.o.signcolumn = 'yes'", 2)] {
         let mut chat = Chat::start(&Setup { text: Some(text), lua: options, ..Setup::default() }, [prose(&["ok"])]);
-        chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
-        chat.wait_until_idle();
+        chat.send_until("@Assistant:\nok");
         assert_eq!(diagnostics(&mut chat.nvim).as_array().map(Vec::len), Some(1));
         let off = chat.nvim.lua("vim.cmd.redraw() return vim.fn.getwininfo(vim.fn.win_getid())[1].textoff", &[]);
         assert_eq!(off, room);

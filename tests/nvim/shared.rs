@@ -135,9 +135,7 @@ fn a_second_editor_follows_the_first_and_takes_over() {
     assert_eq!(chat.nvim.cursor(), (40, 3));
     assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), false);
     wait_until_held(&mut chat.nvim, &file);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("from the second"));
-    chat.wait_until_idle();
+    chat.send_until("from the second");
     // Undo works as it does in the editor that has always held it.
     chat.nvim.input("u");
     chat.nvim.wait_for("the reply to go", |nvim| !nvim.text().contains("from the second"));

@@ -73,9 +73,7 @@ fn a_switch_applies_to_all_conversations() {
     let local = Server::start([completion("from here")]);
     let mut chat = start("@You:\nHello\n", [prose(&["from there"])], &format!("{}/v1", local.base_url()));
     assert!(status(&mut chat.nvim).contains("provider anthropic setup\nmodel claude-test setup\n"));
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the first reply", |nvim| nvim.text().contains("from there"));
-    chat.wait_until_idle();
+    chat.send_until("from there");
 
     chat.nvim.command("Flemma switch openai_compatible qwen3 max_tokens=77");
     wait_for_words(&mut chat.nvim, "conversations now use openai_compatible, qwen3, max_tokens 77");

@@ -23,9 +23,7 @@ fn register(name: &str, fields: &str) -> String {
 
 /// Runs the call; gives the result that the provider sees: its text, and whether it is an error.
 fn answer(chat: &mut Chat) -> (String, bool) {
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
-    chat.wait_until_idle();
+    chat.send_until("@Assistant:\nfine");
     let messages = chat.messages(1);
     let result = messages[2]["content"][0].clone();
     assert_eq!(result["tool_use_id"], "toolu_1");

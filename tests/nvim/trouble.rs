@@ -60,9 +60,7 @@ fn a_truncated_call_becomes_an_error_and_never_runs() {
     let stream = Stream::new().tool_use("toolu_1", "write", &[&input]);
     let cut = stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).cut();
     let mut chat = Chat::start(&Setup::default(), [cut]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("**Tool Result:** `toolu_1` (error)"));
-    chat.wait_until_idle();
+    chat.send_until("**Tool Result:** `toolu_1` (error)");
     assert!(!chat.nvim.work().join("made.txt").exists());
     chat.nvim.input("<C-]>");
     chat.wait_until_idle();
@@ -169,9 +167,7 @@ fn a_panic_in_an_export_and_in_the_drain_leaves_neovim_alive() {
     let messages = said(&mut chat.nvim);
     assert!(!messages.contains("stack traceback"), "{messages}");
     // The plugin still works.
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("still here"));
-    chat.wait_until_idle();
+    chat.send_until("still here");
     assert_eq!(spinner(&mut chat.nvim), []);
 }
 
@@ -195,9 +191,7 @@ fn a_callback_of_another_plugin_that_throws_is_reported_once() {
       end })";
     let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, [prose(&pieces)]);
     chat.nvim.lua("vim.v.errmsg = 'the user\\'s own'", &[]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the last piece", |nvim| nvim.text().contains("piece 299\n\n@You:"));
-    chat.wait_until_idle();
+    chat.send_until("piece 299\n\n@You:");
     assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false);
     chat.nvim.wait_for("the message", |nvim| said(nvim).contains("another plugin's callback failed"));
     let messages = said(&mut chat.nvim);

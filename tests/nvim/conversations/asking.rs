@@ -76,9 +76,7 @@ fn a_selection_becomes_a_reference_below_the_marker() {
     wait_for(&mut chat, "@You:\n@./src/my%20main.txt#L2-L3 why?\n\n@./src/my%20main.txt#L1 and this?");
     chat.nvim.input("u");
     wait_for(&mut chat, "@You:\n@./src/my%20main.txt#L2-L3 why?");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
-    chat.wait_until_idle();
+    chat.send_until("@Assistant:\nok");
     let sent = chat.messages(0)[0]["content"].to_string();
     assert!(sent.contains("2\\ttwo\\n3\\tthree") && !sent.contains("four"), "{sent}");
     assert!(!chat.nvim.messages().contains("Error"), "{}", chat.nvim.messages());
