@@ -22,16 +22,9 @@ fn with_server(base_url: &str) -> String {
 
 /// An editor with a conversation with Anthropic, and a second server that can be switched to.
 fn start(text: &str, anthropic: impl IntoIterator<Item = Reply>, base_url: &str) -> Chat {
-    let server = Server::start(anthropic);
-    let init = format!("_G.base = '{}'\n{}", server.base_url(), with_server(base_url));
-    let nvim = Nvim::start(&super::support::Options {
-        files: &[("notes.chat", text)],
-        arguments: &["notes.chat"],
-        init: &init,
-        environment: &[("ANTHROPIC_API_KEY", super::chat::KEY)],
-        screen: Some((100, 40)),
-    });
-    Chat { nvim, server }
+    let base = "_G.base = require('flemma').options().parameters.anthropic.base_url";
+    let lua = format!("{base}\n{}", with_server(base_url));
+    Chat::start(&Setup { text: Some(text), lua: &lua, ..Setup::default() }, anthropic)
 }
 
 fn completion(text: &str) -> Reply {
