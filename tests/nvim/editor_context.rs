@@ -50,13 +50,13 @@ fn what_was_captured_has_a_line_and_a_diff_its_colours() {
         assert!(Command::new("git").args(arguments).current_dir(&folder).status().unwrap().success());
     }
     fs::write(folder.join("b.txt"), "alpha\nBETA\n").unwrap();
-    send(&mut chat, "See @diff:./b.txt and @buffer");
+    send(&mut chat, "See @diff and @buffer");
     chat.nvim.command("only");
     chat.nvim.input("zRG");
     chat.nvim.wait_for("the lines", |nvim| {
         nvim.command("redraw");
         let rows = nvim.screen();
-        [" @diff:./b.txt", " @buffer"].iter().all(|line| rows.iter().any(|row| row == line))
+        [" @diff", " @buffer"].iter().all(|line| rows.iter().any(|row| row == line))
             && !rows.iter().any(|row| row.contains("flemma:captured"))
     });
     let added = chat.nvim.row_with("+BETA").expect("the diff");

@@ -428,7 +428,7 @@ fn a_policy_function_fails_closed_and_is_stopped_if_endless() {
         assert_eq!(resolve(&mut chat, tool, &json!({})), asked, "{tool}");
     }
     let messages = said(&mut chat.nvim);
-    assert_eq!(messages.matches("the function flemma.opt.tools.auto_approve").count(), 1, "once: {messages}");
+    assert_eq!(messages.matches("the function flemma.opt.tools.auto_approve failed: ").count(), 1, "once: {messages}");
 }
 
 #[test]

@@ -195,7 +195,9 @@ fn a_source_that_fails_gives_a_warning_and_the_request_is_sent() {
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
     let messages = said(&mut chat.nvim);
-    for words in ["no network", "no server", "did not load within 0.05 s", "no.such.module"] {
+    for words in
+        ["no network", "init.lua:8 did not load: no server", "init.lua:9 did not load within 0.05 s", "no.such.module"]
+    {
         assert!(messages.contains(words), "{words}: {messages}");
     }
     assert!(!messages.contains("stack traceback"), "{messages}");
