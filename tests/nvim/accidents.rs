@@ -108,7 +108,5 @@ fn no_accident_at_any_moment_of_a_turn_hurts_the_editor() {
     // The plugin still works.
     chat.nvim.lua("vim.g.policy = 'approve'", &[]);
     chat.nvim.command("silent edit! last.chat | call setline(1, ['@You:', 'Hello'])");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("```\nhi\n```"));
-    chat.wait_until_idle();
+    chat.send_until("```\nhi\n```");
 }

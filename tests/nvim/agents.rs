@@ -53,9 +53,7 @@ fn a_buffer_chooses_an_agent_and_every_tool_keeps_to_it() {
     let elsewhere = [call("toolu_a", "read", &made[0].1), call("toolu_b", "silent", &both)];
     let replies: Vec<_> = replies.chain([prose(&["fine"])]).chain(elsewhere).chain([prose(&["done"])]).collect();
     let mut chat = Chat::start(&setup, replies);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
-    chat.wait_until_idle();
+    chat.send_until("@Assistant:\nfine");
     let body = chat.server.wait_for_requests(made.len() + 1)[made.len()].json();
     let result = |id: &str, body: &serde_json::Value| {
         let messages = body["messages"].as_array().unwrap();

@@ -3,11 +3,11 @@
 use std::fs;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     anthropic::Stream,
-    chat::{Chat, Setup, call, prose, reply, said},
+    chat::{Chat, Setup, prose, reply},
 };
 
 /// A PNG of one white pixel.
@@ -16,42 +16,6 @@ pub const BASE64: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQV
 /// The content of the result in the `n`th request.
 fn content(chat: &Chat, n: usize) -> Value {
     chat.messages(n)[2]["content"][0]["content"].clone()
-}
-
-#[test]
-fn an_image_is_sent_in_every_turn_until_its_file_is_gone() {
-    let input = json!({"label": null, "path": "pic.png", "offset": null, "limit": null});
-    let replies = [call("toolu_1", "read", &input), prose(&["white"]), prose(&["still"]), prose(&["gone"])];
-    let mut chat = Chat::start(&Setup::default(), replies);
-    let path = chat.nvim.work().join("pic.png");
-    fs::write(&path, BASE64_STANDARD.decode(BASE64).unwrap()).unwrap();
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nwhite"));
-    chat.wait_until_idle();
-    let fence = format!("```flemma:attachment type=image/png path=\"{}\"\n", path.display());
-    let text = chat.nvim.text();
-    assert!(text.contains(&format!("{fence}pic.png: PNG image, 1x1 pixels, 67 B\n```\n")), "{text}");
-    let image = json!([
-        {"type": "text", "text": "pic.png: PNG image, 1x1 pixels, 67 B"},
-        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": BASE64}},
-    ]);
-    assert_eq!(content(&chat, 1), image);
-
-    chat.nvim.input("Goand now?<Esc><C-]>");
-    chat.nvim.wait_for("the second answer", |nvim| nvim.text().contains("@Assistant:\nstill"));
-    chat.wait_until_idle();
-    assert_eq!(content(&chat, 2), image);
-    assert_eq!(said(&mut chat.nvim), "");
-
-    fs::remove_file(&path).unwrap();
-    chat.nvim.input("Goand now?<Esc><C-]>");
-    chat.nvim.wait_for("the third answer", |nvim| nvim.text().contains("@Assistant:\ngone"));
-    let why = "it no longer exists";
-    assert_eq!(
-        content(&chat, 3),
-        format!("pic.png: PNG image, 1x1 pixels, 67 B\n\n[{} was left out of this request: {why}.]", path.display())
-    );
-    chat.nvim.wait_for("the warning", |nvim| said(nvim).contains(&format!("is not shown to the model: {why}")));
 }
 
 #[test]

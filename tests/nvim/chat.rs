@@ -32,13 +32,19 @@ pub struct Setup<'a> {
     pub options: &'a str,
     /// Lua that runs after `setup`.
     pub lua: &'a str,
-    /// Whether the editor has a key.
-    pub key: bool,
+    /// Variables of the environment: the key by default.
+    pub environment: &'a [(&'a str, &'a str)],
 }
 
 impl Default for Setup<'_> {
     fn default() -> Self {
-        Self { text: Some("@You:\nHello\n"), files: &[], options: "", lua: "", key: true }
+        Self {
+            text: Some("@You:\nHello\n"),
+            files: &[],
+            options: "",
+            lua: "",
+            environment: &[("ANTHROPIC_API_KEY", KEY)],
+        }
     }
 }
 
@@ -49,12 +55,11 @@ impl Chat {
         let init = format!("{}\n{}", init(&server.base_url(), setup.options), setup.lua);
         let mut files = setup.files.to_vec();
         files.extend(setup.text.map(|text| ("notes.chat", text)));
-        let environment: &[(&str, &str)] = if setup.key { &[("ANTHROPIC_API_KEY", KEY)] } else { &[] };
         let nvim = Nvim::start(&Options {
             files: &files,
             arguments: &["notes.chat"],
             init: &init,
-            environment,
+            environment: setup.environment,
             screen: Some((100, 40)),
         });
         Self { nvim, server }
@@ -90,6 +95,13 @@ impl Chat {
         self.nvim.wait_for("the conversation to rest", |nvim| nvim.lua(idle, &[]) == true && spinner(nvim).is_empty());
     }
 
+    /// Sends, and waits until the buffer contains this text and the plugin is idle.
+    pub fn send_until(&mut self, text: &str) {
+        self.nvim.input("<C-]>");
+        self.nvim.wait_for(&format!("`{text}`"), |nvim| nvim.text().contains(text));
+        self.wait_until_idle();
+    }
+
     /// Waits until the buffer has exactly this text.
     pub fn wait_for_text(&mut self, text: &str) {
         self.nvim.wait_for_value("the text", &text.to_owned(), Nvim::text);
@@ -107,6 +119,32 @@ impl Chat {
         if self.nvim.lua(find, &[text.into()]) != true {
             self.nvim.fail(&format!("no line contains `{text}`"));
         }
+    }
+
+    /// Counts the questions of `vim.ui.select`, and keeps the prompt and the choices of the last one. `choose` in Lua answers
+    /// it.
+    pub fn record_questions(&mut self) {
+        self.nvim.lua(
+            "vim.g.asked = 0
+             vim.ui.select = function(items, opts, choose)
+               vim.g.asked = vim.g.asked + 1
+               vim.g.prompt = opts.prompt
+               vim.g.items = vim.tbl_map(opts.format_item, items)
+               _G.choose = function(n) choose(items[n], n) end
+             end",
+            &[],
+        );
+    }
+
+    /// How many questions were asked.
+    pub fn questions(&mut self) -> u64 {
+        self.nvim.lua("return vim.g.asked", &[]).as_u64().unwrap()
+    }
+
+    /// Waits until so many questions were asked, and gives the prompt of the last one.
+    pub fn wait_for_question(&mut self, nth: u64) -> String {
+        self.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == nth);
+        self.nvim.lua("return vim.g.prompt", &[]).as_str().unwrap().to_owned()
     }
 
     /// The messages of the `n`th request that arrived, from 0.

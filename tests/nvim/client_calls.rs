@@ -46,9 +46,7 @@ fn asks_to_sign() -> Reply {
 #[test]
 fn a_gated_call_is_approved_once_and_asks_below_its_reply() {
     let mut chat = Chat::start(&Setup { lua: SIGN, ..Setup::default() }, [asks_to_sign(), prose(&["fine"])]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("kind=approval executor=client"));
-    chat.wait_until_idle();
+    chat.send_until("kind=approval executor=client");
     assert_eq!(chat.nvim.lua("return runs", &[]), 0);
     // Another window with the conversation, in which the user reads something else.
     chat.nvim.command("split | normal! gg");
@@ -90,9 +88,7 @@ fn a_selection_is_told_when_it_is_approved() {
     chat.nvim.input("V<Esc>");
     chat.nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
     chat.nvim.command("wincmd p");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("kind=approval executor=client"));
-    chat.wait_until_idle();
+    chat.send_until("kind=approval executor=client");
     assert!(!chat.nvim.text().contains("pub fn run"), "nothing is told before");
     chat.go_to("status=pending");
     chat.nvim.input("<M-CR>");

@@ -106,9 +106,7 @@ fn cursor_after_result_stay_leaves_the_cursor_and_next_goes_on() {
         let options = format!("tools = {{ cursor_after_result = '{option}', autopilot = {{ enabled = false }} }}");
         let setup = Setup { options: &options, ..Setup::default() };
         let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &input)]);
-        chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the call", |nvim| nvim.text().contains("echo done"));
-        chat.wait_until_idle();
+        chat.send_until("echo done");
         chat.go_to("```json");
         assert_eq!(chat.nvim.cursor().0, 7);
         chat.nvim.input("zRj<M-CR>");

@@ -287,9 +287,7 @@ fn what_ran_and_was_never_written_is_named() {
         ..Setup::default()
     };
     let mut chat = Chat::start(&setup, [calls([("bash", command)]), prose(&["fine"])]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the end of the turn", |nvim| nvim.text().contains("@Assistant:\nfine"));
-    chat.wait_until_idle();
+    chat.send_until("@Assistant:\nfine");
     chat.nvim.kill();
 
     let mut second = again(&chat, []);

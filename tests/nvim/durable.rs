@@ -61,9 +61,7 @@ fn resolve(chat: &mut Chat) -> Value {
 fn a_decision_that_cannot_be_recorded_runs_nothing() {
     let setup = Setup { lua: LIMIT, ..Setup::default() };
     let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &bash("touch ran")), prose(&["fine"])]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the question", |nvim| nvim.text().contains("status=pending"));
-    chat.wait_until_idle();
+    chat.send_until("status=pending");
     let journal = journal(&mut chat);
     let aside = journal.with_extension("aside");
     let ran = chat.nvim.work().join("ran");
@@ -164,9 +162,7 @@ fn an_automatic_start_without_a_record_waits_for_the_user() {
 fn a_disk_that_hangs_holds_up_no_key() {
     let mut chat =
         Chat::start(&Setup::default(), [call("toolu_1", "bash", &bash("echo ran >> ran")), prose(&["fine"])]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the question", |nvim| nvim.text().contains("status=pending"));
-    chat.wait_until_idle();
+    chat.send_until("status=pending");
     let journal = journal(&mut chat);
     // As a process does that was stopped while it wrote.
     let lock = OpenOptions::new().append(true).open(&journal).unwrap();

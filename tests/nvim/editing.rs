@@ -201,9 +201,7 @@ fn marks_survive_what_is_written_below_and_above_them() {
     chat.nvim.input("<M-CR>");
     chat.nvim.wait_for("the result", |nvim| nvim.text().contains("\ndone\n"));
     chat.wait_until_idle();
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the last reply", |nvim| nvim.text().contains("a\nb"));
-    chat.wait_until_idle();
+    chat.send_until("a\nb");
     for (name, line) in [("a", "last"), ("c", "first"), ("d", "mine"), ("L", "last")] {
         assert_eq!(mark(&mut chat.nvim, name), line, "mark {name}");
     }

@@ -146,9 +146,7 @@ fn a_request_without_a_reply_ends_with_its_buffer() {
             chat.nvim.command("silent edit notes.chat");
             chat.nvim.wait_for("the text", |nvim| nvim.text() == sent);
             chat.wait_until_idle();
-            chat.nvim.input("<C-]>");
-            chat.nvim.wait_for("the next reply", |nvim| nvim.text().contains("@Assistant:\ntwo"));
-            chat.wait_until_idle();
+            chat.send_until("@Assistant:\ntwo");
             nothing_odd(&mut chat);
         }
         assert!(fs::read_to_string(file).unwrap().starts_with(sent), "{leave}");

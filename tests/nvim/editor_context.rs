@@ -50,13 +50,13 @@ fn what_was_captured_has_a_line_and_a_diff_its_colours() {
         assert!(Command::new("git").args(arguments).current_dir(&folder).status().unwrap().success());
     }
     fs::write(folder.join("b.txt"), "alpha\nBETA\n").unwrap();
-    send(&mut chat, "See @diff:./b.txt and @buffer");
+    send(&mut chat, "See @diff and @buffer");
     chat.nvim.command("only");
     chat.nvim.input("zRG");
     chat.nvim.wait_for("the lines", |nvim| {
         nvim.command("redraw");
         let rows = nvim.screen();
-        [" @diff:./b.txt", " @buffer"].iter().all(|line| rows.iter().any(|row| row == line))
+        [" @diff", " @buffer"].iter().all(|line| rows.iter().any(|row| row == line))
             && !rows.iter().any(|row| row.contains("flemma:captured"))
     });
     let added = chat.nvim.row_with("+BETA").expect("the diff");
@@ -122,9 +122,7 @@ fn the_file_before_is_meant_where_there_is_one_window() {
     chat.wait_until_idle();
     assert_eq!(chat.server.requests().len(), 1);
     chat.nvim.command("badd b.txt | call bufload('b.txt')");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the text", |nvim| nvim.text().contains("b.txt, 2 lines\n1\talpha\n2\tbeta\n"));
-    chat.wait_until_idle();
+    chat.send_until("b.txt, 2 lines\n1\talpha\n2\tbeta\n");
 }
 
 #[test]
@@ -143,36 +141,6 @@ fn the_buffer_is_the_last_one_with_a_file() {
     chat.nvim.wait_for("the fold", |nvim| {
         nvim.screen().iter().any(|row| row.starts_with(" ▸ @buffer  b.txt, 2 lines") && row.ends_with("3 lines"))
     });
-    // One that has nothing in it is not sent.
-    chat.nvim.command("belowright new");
-    chat.nvim.command("1wincmd w");
-    chat.nvim.input("GoSee @buffer again<Esc><C-]>");
-    chat.nvim
-        .wait_for("an error", |nvim| said(nvim).contains("@buffer: the buffer is empty (a buffer without a name)"));
-    chat.wait_until_idle();
-    assert_eq!(chat.server.requests().len(), 1);
-}
-
-#[test]
-fn a_denied_file_is_not_sent_and_the_line_says_so() {
-    let setup = Setup {
-        text: Some("@You:\n\n"),
-        files: FILES,
-        options: "tools = { auto_approve = { '!read(b.txt)' } }",
-        ..Setup::default()
-    };
-    let mut chat = Chat::start(&setup, [prose(&["ok"])]);
-    chat.wait_until_idle();
-    chat.nvim.input("GoSee @./b.txt<Esc><C-]>");
-    chat.nvim.wait_for("an error", |nvim| {
-        said(nvim)
-            .contains("Not sent: line 3: @./b.txt: the rule `!read(b.txt)` denies reading it. Remove the reference")
-    });
-    chat.wait_until_idle();
-    assert!(chat.server.requests().is_empty());
-    assert_eq!(chat.nvim.lua("return vim.diagnostic.get(0)[1].lnum", &[]), 2);
-    chat.nvim.input("Ccompare @./a.lua<Esc><C-]>");
-    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
 }
 
 #[test]
@@ -210,26 +178,7 @@ fn a_language_server_knows_symbols_too() {
             "return #vim.lsp.get_clients({ bufnr = vim.fn.bufnr('b.txt'), method = 'textDocument/documentSymbol' })";
         nvim.lua(ready, &[]) == 1
     });
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the symbol", |nvim| nvim.text().contains("b.txt, lines 2 to 2: `beta`\n2\tbeta\n"));
-    chat.wait_until_idle();
-}
-
-#[test]
-fn the_working_tree_of_the_file_is_compared() {
-    let mut chat = beside(1);
-    let work = chat.nvim.work();
-    let git = |arguments: &[&str]| {
-        let who = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
-        assert!(Command::new("git").args(who).args(arguments).current_dir(&work).status().unwrap().success());
-    };
-    git(&["init", "-q"]);
-    git(&["add", "a.lua"]);
-    git(&["commit", "-qm", "one"]);
-    fs::write(work.join("a.lua"), CODE.replace("hi", "hello")).unwrap();
-    send(&mut chat, "Review @diff");
-    let text = chat.nvim.text();
-    assert!(text.contains("-  local words = 'hi'\n+  local words = 'hello'\n"), "{text}");
+    chat.send_until("b.txt, lines 2 to 2: `beta`\n2\tbeta\n");
 }
 
 #[test]
@@ -238,16 +187,9 @@ fn a_strangers_references_are_asked_about() {
     let setup = Setup { text: Some(text), files: FILES, ..Setup::default() };
     let mut chat = Chat::start(&setup, [prose(&["ok"])]);
     chat.nvim.command("belowright split a.lua | wincmd p");
-    chat.nvim.lua(
-        "vim.ui.select = function(items, opts, choose)
-           vim.g.prompt = opts.prompt
-           vim.g.items = vim.tbl_map(opts.format_item, items)
-           _G.choose = function(n) choose(items[n], n) end
-         end",
-        &[],
-    );
+    chat.record_questions();
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.prompt ~= nil", &[]) == true);
+    chat.wait_for_question(1);
     assert_eq!(
         chat.nvim.lua("return { vim.g.prompt, vim.g.items[2] }", &[]),
         json!([

@@ -390,9 +390,7 @@ fn a_program_that_runs_is_stopped_by_ctrl_c() {
     let setup = Setup { files: PAGES, options, ..Setup::default() };
     let replies = [reply(&Stream::new().tool_use("toolu_1", "eval_lua", &[&input.to_string()]).end("tool_use"))];
     let mut chat = Chat::start(&setup, replies);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call, which asks", |nvim| nvim.text().contains("status=pending"));
-    chat.wait_until_idle();
+    chat.send_until("status=pending");
     chat.nvim.command("%Flemma tool:approve always");
     assert!(said(&mut chat.nvim).contains("asks for approval every time"), "{}", said(&mut chat.nvim));
     assert!(chat.nvim.text().contains("status=pending"));

@@ -34,9 +34,7 @@ const LATER: &str = "_G.own_input = vim.ui.input
 fn waiting(tool: &str, input: &Value, lua: &str) -> Chat {
     let lua = format!("{LATER}\n{lua}");
     let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, [call("toolu_1", tool, input)]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("flemma:tool status="));
-    chat.wait_until_idle();
+    chat.send_until("flemma:tool status=");
     chat
 }
 
@@ -209,9 +207,7 @@ fn a_late_answer_is_told_what_the_user_has_done_meanwhile() {
     for (act, why) in ways {
         let replies = [call("toolu_1", "ask_user", &colours()), prose(&["fine"])];
         let mut chat = Chat::start(&Setup { lua: LATER, ..Setup::default() }, replies);
-        chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("flemma:tool status="));
-        chat.wait_until_idle();
+        chat.send_until("flemma:tool status=");
         chat.nvim.lua("open()", &[]);
         act(&mut chat);
         chat.nvim.wait_for("the result", |nvim| !nvim.text().contains("status=pending"));
@@ -287,9 +283,7 @@ fn what_is_typed_for_a_call_that_is_over_is_kept() {
              end",
             &[],
         );
-        chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("flemma:tool status="));
-        chat.wait_until_idle();
+        chat.send_until("flemma:tool status=");
         let mut before = String::new();
         type_around(
             &mut chat,
@@ -353,9 +347,7 @@ fn an_optional_choice_is_left_out_by_its_own_entry() {
     let replies = [call("toolu_1", "survey", &json!({})), prose(&["fine"])];
     let lua = lua.replace("own_select, own_input", "vim.ui.select, vim.ui.input");
     let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, replies);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("flemma:tool status="));
-    chat.wait_until_idle();
+    chat.send_until("flemma:tool status=");
     chat.go_to("status=pending");
     chat.nvim.input("<M-CR>");
     chat.nvim.wait_for_screen("3: (leave out)");
@@ -489,9 +481,7 @@ fn the_model_gets_answers_from_the_form_and_the_block() {
         );
         let replies = [call("toolu_1", "ask_user", &colours()), prose(&["fine"])];
         let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, replies);
-        chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("flemma:tool status="));
-        chat.wait_until_idle();
+        chat.send_until("flemma:tool status=");
         act(&mut chat);
         chat.nvim.wait_for(answer, |nvim| nvim.text().contains("@Assistant:\nfine"));
         assert_eq!(result(&chat), answer);
@@ -503,9 +493,7 @@ fn the_form_that_was_opened_last_is_answered() {
     let lua = LATER;
     let replies = [call("toolu_1", "ask_user", &colours()), prose(&["fine"])];
     let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, replies);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("flemma:tool status="));
-    chat.wait_until_idle();
+    chat.send_until("flemma:tool status=");
     chat.nvim.command("vsplit");
     for count in 1..=2 {
         chat.nvim.command("wincmd p");
@@ -532,9 +520,7 @@ fn a_question_is_shown_whole_on_one_status_line() {
     for width in [60, 80, 100] {
         let mut chat = Chat::start(&Setup::default(), [call("toolu_1", "ask_user", &input)]);
         chat.nvim.request("nvim_ui_try_resize", &[json!(width), json!(40)]);
-        chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the question", |nvim| nvim.text().contains("kind=elicitation"));
-        chat.wait_until_idle();
+        chat.send_until("kind=elicitation");
         chat.nvim.input("gg");
         let found = |nvim: &mut Nvim| nvim.row_with("2: postgres, as the rest").is_some();
         chat.nvim.wait_for("the last option", found);

@@ -11,12 +11,12 @@ fn typed(block: &str, setup: &Setup<'_>, replies: impl IntoIterator<Item = super
     chat
 }
 
-pub fn type_block(chat: &mut Chat, block: &str) {
+fn type_block(chat: &mut Chat, block: &str) {
     let lines: Vec<&str> = block.lines().collect();
     chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(0), json!(false), json!(lines)]);
 }
 
-pub fn lua(code: &str) -> String {
+fn lua(code: &str) -> String {
     format!("```lua\n{code}\n```\n")
 }
 
@@ -50,6 +50,16 @@ pub fn resolve(chat: &mut Chat, tool: &str, input: &Value) -> (String, Value) {
         &[json!(tool), input.clone()],
     );
     (found[0].as_str().unwrap_or_default().to_owned(), found[1].clone())
+}
+
+/// What is found under this frontmatter, which is deleted again.
+fn under<T>(chat: &mut Chat, block: &str, look: impl FnOnce(&mut Chat) -> T) -> T {
+    let before = chat.nvim.lines(0).len();
+    type_block(chat, block);
+    let typed = chat.nvim.lines(0).len() - before;
+    let found = look(chat);
+    chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(typed), json!(false), json!([])]);
+    found
 }
 
 pub const FILE: &str = "urn:flemma:approval:frontmatter";
@@ -101,18 +111,6 @@ fn provider_parameters_of_a_file_override_general_ones() {
 }
 
 #[test]
-fn json_reaches_the_same_options() {
-    let sent = body(
-        "```json\n{ \"max_tokens\": 77, \"tools\": { \"remove\": [\"bash\"], \"append\": [\"calculator_async\"] } }\n```\n",
-    );
-    assert_eq!(sent["max_tokens"], 77);
-    assert_eq!(
-        offered(&sent),
-        ["ask_user", "calculator", "calculator_async", "edit", "find", "grep", "ls", "read", "write"]
-    );
-}
-
-#[test]
 fn a_language_that_was_registered_is_read_by_its_parser() {
     let setup = Setup {
         lua: "require('flemma.codeblock.parsers').register('ini', function(code, ctx)
@@ -131,8 +129,6 @@ fn a_language_that_was_registered_is_read_by_its_parser() {
     chat.nvim.input("<C-]>");
     chat.nvim
         .wait_for("a refusal", |nvim| said(nvim).contains("Not sent: line 1: the ini frontmatter: no such key: fail"));
-    assert!(refusal("```yaml\na: 1\n```\n").contains("there is no parser for frontmatter in `yaml`"));
-    assert!(refusal("```jsno\n{}\n```\n").contains("did you mean `json`?"));
 }
 
 #[test]
@@ -159,16 +155,11 @@ fn mistakes_name_their_line_and_the_fix_and_nothing_is_sent() {
             lua("flemma.opt.max_tokens = \"many\""),
             "line 2: `flemma.opt.max_tokens` must be a whole number from 1 up, not \"many\"",
         ),
-        (lua("flemma.opt.tools.auto_approve = {\"$defualt\"}"), "unknown preset `$defualt`; did you mean `$default`?"),
         (lua("flemma.opt.tools:append(3)"), "line 2: give a name, or a list of names, not a number"),
-        (lua("flemma.opt.anthropic.base_url = \"https://evil.example\""), "a file cannot set where a key is sent"),
         (lua("if then"), "line 2: unexpected symbol near 'then'"),
         (lua("\n\nerror(\"stop here\")"), "line 4: stop here"),
         (lua("error({ code = 7 })"), "code = 7"),
         (lua("local a = nil\nreturn a.b"), "line 3: attempt to index local 'a' (a nil value)"),
-        ("```json\n{\n  \"model\": \n}\n```\n".into(), "line 4: the JSON frontmatter: expected value"),
-        ("```json\n{ \"modle\": 1 }\n```\n".into(), "the frontmatter: unknown option `modle`; did you mean `model`?"),
-        ("```json\n[1]\n```\n".into(), "the frontmatter must be a table of options, not [1]"),
     ] {
         let messages = refusal(&block);
         let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -180,15 +171,12 @@ const DENY: &str = "deny";
 
 /// The decisions about three tools with this frontmatter, and its error.
 fn evaluate(chat: &mut Chat, code: &str) -> ([String; 3], String) {
-    let before = chat.nvim.lines(0).len();
-    type_block(chat, &lua(code));
-    let typed = chat.nvim.lines(0).len() - before;
-    let decisions = ["read", "write", "bash"].map(|tool| resolve(chat, tool, &json!({})).0);
-    let shown = chat.nvim.lua("return require('flemma.status').lines(vim.api.nvim_get_current_buf())", &[]);
-    let mut shown = shown.as_array().unwrap().iter().filter_map(Value::as_str);
-    let fault = shown.find(|line| line.contains("line ")).unwrap_or_default().to_owned();
-    chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(typed), json!(false), json!([])]);
-    (decisions, fault)
+    under(chat, &lua(code), |chat| {
+        let decisions = ["read", "write", "bash"].map(|tool| resolve(chat, tool, &json!({})).0);
+        let shown = chat.nvim.lua("return require('flemma.status').lines(vim.api.nvim_get_current_buf())", &[]);
+        let mut shown = shown.as_array().unwrap().iter().filter_map(Value::as_str);
+        (decisions, shown.find(|line| line.contains("line ")).unwrap_or_default().to_owned())
+    })
 }
 
 /// The policy is a function, from the file or the configuration, and the file's code edits a list.
@@ -264,12 +252,8 @@ fn a_function_policy_applies_or_gives_an_error_at_its_line() {
         ("pcall(function() flemma.opt.tools = { auto_approve = { \"bash\" }, nonsense = 1 } end)", ["deny", "deny"]),
         ("flemma.opt.tools = { \"read\" } flemma.opt.tools:append(\"bash\")", ["deny", "deny"]),
     ] {
-        let before = chat.nvim.lines(0).len();
-        type_block(&mut chat, &lua(&format!("{function}\n{code}")));
-        let typed = chat.nvim.lines(0).len() - before;
-        let decisions = ["read", "bash"].map(|tool| resolve(&mut chat, tool, &json!({})).0);
-        assert_eq!(decisions, expected, "{code}");
-        chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(typed), json!(false), json!([])]);
+        let ([read, _, bash], _) = evaluate(&mut chat, &format!("{function}\n{code}"));
+        assert_eq!([read, bash], expected, "{code}");
     }
 }
 
@@ -383,14 +367,10 @@ fn the_documented_examples_work_unchanged() {
     ];
     let mut chat = Chat::start(&Setup::default(), []);
     for (code, expected) in examples.iter().zip(decisions) {
-        let before = chat.nvim.lines(0).len();
-        type_block(&mut chat, &lua(code));
-        let typed = chat.nvim.lines(0).len() - before;
-        for (tool, expected) in ["read", "write", "bash", "calculator"].iter().zip(expected) {
-            let (decision, by) = resolve(&mut chat, tool, &json!({ "command": "ls" }));
-            assert_eq!(decision, expected, "{code}: {tool} by {by}");
-        }
-        chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(typed), json!(false), json!([])]);
+        let found = under(&mut chat, &lua(code), |chat| {
+            ["read", "write", "bash", "calculator"].map(|tool| resolve(chat, tool, &json!({ "command": "ls" })).0)
+        });
+        assert_eq!(found, expected, "{code}");
     }
 }
 
@@ -414,11 +394,8 @@ fn empty_lists_and_removals_work_in_every_spelling() {
     ];
     let mut chat = Chat::start(&Setup::default(), []);
     for (file, expected) in files {
-        let before = chat.nvim.lines(0).len();
-        type_block(&mut chat, &file);
-        let typed = chat.nvim.lines(0).len() - before;
-        assert_eq!(resolve(&mut chat, "ls", &json!({ "path": "." })).0, expected, "{file}");
-        chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(typed), json!(false), json!([])]);
+        let found = under(&mut chat, &file, |chat| resolve(chat, "ls", &json!({ "path": "." })).0);
+        assert_eq!(found, expected, "{file}");
     }
 
     // The configuration's empty list applies to files as well: only the tools they name run.
@@ -429,23 +406,6 @@ fn empty_lists_and_removals_work_in_every_spelling() {
     assert_eq!(resolve(&mut chat, "ls", &json!({ "path": "." })).0, "require_approval");
     chat.nvim.lua("require('flemma').setup({ tools = { auto_approve = {}, require_approval = false } })", &[]);
     assert_eq!(resolve(&mut chat, "ls", &json!({ "path": "." })).0, "approve");
-}
-
-#[test]
-fn the_documented_parameters_work_unchanged() {
-    let sent = body(&lua("-- General parameters (work across all providers)
-flemma.opt.thinking = \"medium\"          -- override the unified thinking level
-flemma.opt.cache_retention = \"long\"     -- override prompt caching strategy
-flemma.opt.max_tokens = 8000            -- override max output tokens
-flemma.opt.temperature = 0.3            -- override sampling temperature
-
--- Provider-specific overrides (take priority over general)
-flemma.opt.anthropic.thinking_budget = 20000
-flemma.opt.openai.reasoning = \"high\"
-flemma.opt.vertex.thinking_budget = 4096"));
-    assert_eq!(sent["thinking"], json!({ "type": "enabled", "budget_tokens": 20000 }));
-    assert_eq!(sent["tools"][8]["cache_control"], json!({ "type": "ephemeral", "ttl": "1h" }));
-    assert!(sent.get("temperature").is_none(), "the API takes none while the model thinks");
 }
 
 #[test]
@@ -468,54 +428,7 @@ fn a_policy_function_fails_closed_and_is_stopped_if_endless() {
         assert_eq!(resolve(&mut chat, tool, &json!({})), asked, "{tool}");
     }
     let messages = said(&mut chat.nvim);
-    assert_eq!(messages.matches("the function flemma.opt.tools.auto_approve").count(), 1, "once: {messages}");
-}
-
-#[test]
-fn status_shows_every_value_and_its_source() {
-    let mut chat = Chat::start(
-        &Setup { options: "tools = { auto_approve = { '$readonly' }, max_concurrent = 2 }", ..Setup::default() },
-        [],
-    );
-    let status = |chat: &mut Chat| {
-        let lines = chat.nvim.lua("return require('flemma.status').lines(vim.api.nvim_get_current_buf())", &[]);
-        let lines = lines.as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned());
-        lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
-    };
-    let has =
-        |lines: &[String], line: &str| assert!(lines.iter().any(|other| other == line), "{line}\n{}", lines.join("\n"));
-    let lines = status(&mut chat);
-    for line in [
-        "provider anthropic setup",
-        "model claude-test setup",
-        "max_tokens 8192 default",
-        "thinking false default",
-        "cache_retention short default",
-        "tools.max_concurrent 2 setup",
-        "tools.autopilot.enabled true default",
-        "tools.auto_approve $readonly setup",
-        "tools ask_user, bash, calculator, edit, find, grep, ls, read, write default",
-    ] {
-        has(&lines, line);
-    }
-    type_block(
-        &mut chat,
-        &lua(
-            "flemma.opt.thinking = \"high\"\nflemma.opt.tools:remove(\"bash\")\nflemma.opt.tools.auto_approve = { \"$default\" }\nflemma.opt.tools.auto_approve:remove(\"write\")\nflemma.opt.anthropic.max_tokens = 9000",
-        ),
-    );
-    let lines = status(&mut chat);
-    for line in [
-        "thinking high frontmatter",
-        "anthropic.max_tokens 9000 frontmatter",
-        "tools.auto_approve $default, without write frontmatter",
-        "tools ask_user, calculator, edit, find, grep, ls, read, write frontmatter",
-    ] {
-        has(&lines, line);
-    }
-    chat.nvim.command("2substitute/high/higher/");
-    let lines = status(&mut chat);
-    assert!(lines[1].starts_with("the frontmatter has no effect: line 2: `flemma.opt.thinking` must be"), "{lines:?}");
+    assert_eq!(messages.matches("the function flemma.opt.tools.auto_approve failed: ").count(), 1, "once: {messages}");
 }
 
 #[test]

@@ -129,20 +129,6 @@ fn a_search_of_the_providers_is_shown_and_goes_back_as_it_came() {
 }
 
 #[test]
-fn a_reply_that_the_provider_pauses_goes_on_by_itself() {
-    let paused = reply(&Stream::new().block(call(), vec![]).end("pause_turn"));
-    let rest = reply(&answered(Stream::new().block(found(), vec![])));
-    let mut chat = typed(ASKING, [paused, rest]);
-    chat.nvim.input("<C-]>");
-    let messages = chat.messages(1);
-    assert_eq!(messages[1], json!({"role": "assistant", "content": [call()]}));
-    chat.nvim.wait_for("the rest of the reply", |nvim| nvim.text().contains("Yes: otters hold hands."));
-    chat.wait_until_idle();
-    let text = chat.nvim.text();
-    assert!(!text.contains("flemma:tool"), "a status block in\n{text}");
-}
-
-#[test]
 fn status_lists_the_tools_that_the_provider_lacks() {
     let mut chat = typed(ASKING, []);
     chat.nvim.command("Flemma status");

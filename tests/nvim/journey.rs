@@ -152,9 +152,7 @@ fn a_conversation_survives_a_journey_through_all_vendors() {
     let [anthropic, others @ ..] = servers;
     let mut chat = Chat { nvim, server: anthropic };
 
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the first answer", |nvim| nvim.text().contains("It greets (A)."));
-    chat.wait_until_idle();
+    chat.send_until("It greets (A).");
     let stations = [
         ("openai gpt-5.6-terra", "(B)"),
         ("vertex gemini-3.8-flash", "(C)"),

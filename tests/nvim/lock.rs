@@ -49,9 +49,7 @@ fn reloading_the_file_stops_the_reply_and_unlocks_the_buffer() {
     chat.nvim.input("Gotyped<Esc>");
     chat.wait_for_text("@You:\nHello\ntyped\n");
     // The conversation continues from there and ends unlocked.
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("fine"));
-    chat.wait_until_idle();
+    chat.send_until("fine");
     chat.nvim.input("Gimore<Esc>");
     chat.nvim.wait_for("typed text", |nvim| nvim.text().ends_with("more\n"));
 }
@@ -125,9 +123,7 @@ fn a_result_and_the_reply_after_it_are_two_steps_of_undo() {
     let input = json!({"path": "notes.txt", "label": null, "offset": null, "limit": null});
     let setup = Setup { files: &[("notes.txt", "text\n")], ..Setup::default() };
     let mut chat = Chat::start(&setup, [call("toolu_1", "read", &input), prose(&["fine"])]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("fine"));
-    chat.wait_until_idle();
+    chat.send_until("fine");
     chat.nvim.input("u");
     chat.nvim.wait_for("the reply to go", |nvim| !nvim.text().contains("fine"));
     assert!(chat.nvim.text().ends_with("```\ntext\n```\n"), "{}", chat.nvim.text());

@@ -116,9 +116,7 @@ fn renamed(commands: &[&str]) -> Chat {
         chat.nvim.command(command);
     }
     chat.nvim.command("call win_gotoid(bufwinid('notes.chat'))");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
-    chat.wait_until_idle();
+    chat.send_until("@Assistant:\nfine");
     chat
 }
 

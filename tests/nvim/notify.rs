@@ -64,8 +64,9 @@ fn no_message_makes_neovim_wait_for_enter() {
 #[test]
 fn what_answers_a_key_in_insert_mode_stays_on_the_screen() {
     // No key, and nothing to send.
-    for (key, text) in [(false, "@You:\nHello"), (true, "@You:\n")] {
-        let mut chat = Chat::start(&Setup { text: Some(text), key, ..Setup::default() }, []);
+    let keyless = Setup { text: Some("@You:\nHello"), environment: &[], ..Setup::default() };
+    for setup in [keyless, Setup { text: Some("@You:\n"), ..Setup::default() }] {
+        let mut chat = Chat::start(&setup, []);
         chat.nvim.input("GA<C-]>");
         wait_for_last_row(&mut chat.nvim, "Flemma:");
         chat.nvim.wait_for("the end", |nvim| nvim.lua("return vim.bo.modifiable", &[]) == true && nvim.mode() == "n");

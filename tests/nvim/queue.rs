@@ -234,27 +234,8 @@ fn the_keys_can_be_turned_off() {
     chat.nvim.wait_for("Neovim's own error", |nvim| said(nvim).contains("E21"));
     chat.nvim.command("Flemma queue words");
     wait_for_queued(&mut chat.nvim, "words");
-}
-
-#[test]
-fn a_steering_message_goes_out_with_the_results_of_tools() {
-    let input = json!({ "label": null, "command": "while [ ! -e go ]; do sleep 0.02; done", "timeout": null });
-    let setup = Setup { options: "tools = { auto_approve = { 'bash' } }", ..Setup::default() };
-    let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &input), prose(&["fine"]), prose(&["good"])]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the tool", |nvim| nvim.text().contains("status=running"));
-    chat.nvim.command("Flemma queue later");
     chat.nvim.command("Flemma steer now");
     wait_for_queued(&mut chat.nvim, "1 now");
-    let below = ["Steering: sent before the next request", "  1 now", "Queued: sent when the turn ends", "  2 later"];
-    assert_eq!(queued(&mut chat.nvim), below);
-    std::fs::write(chat.nvim.work().join("go"), "").unwrap();
-    chat.nvim.wait_for("the last reply", |nvim| nvim.text().contains("good"));
-    let messages = chat.messages(1);
-    let last = messages.as_array().unwrap().last().unwrap()["content"].as_array().unwrap().clone();
-    let kinds: Vec<&str> = last.iter().map(|part| part["type"].as_str().unwrap()).collect();
-    assert_eq!((kinds, &last[1]["text"]), (vec!["tool_result", "text"], &json!("now")));
-    assert_eq!(user_texts(&chat.messages(2)).last().unwrap(), "later");
 }
 
 #[test]
@@ -262,9 +243,7 @@ fn nothing_is_sent_before_the_user_has_decided() {
     let input = json!({ "label": null, "command": "echo one", "timeout": null });
     let mut chat =
         Chat::start(&Setup::default(), [call("toolu_1", "bash", &input), prose(&["fine"]), prose(&["good"])]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("status=pending"));
-    chat.wait_until_idle();
+    chat.send_until("status=pending");
     chat.nvim.command("Flemma queue later");
     wait_for_queued(&mut chat.nvim, "it waits for your decision about `bash`");
     // CTRL-C takes it back into the text.
@@ -277,27 +256,6 @@ fn nothing_is_sent_before_the_user_has_decided() {
     chat.go_to("status=pending");
     chat.nvim.command("Flemma tool:approve");
     chat.nvim.wait_for("the last reply", |nvim| nvim.text().contains("later\n\n@Assistant:\ngood"));
-}
-
-#[test]
-fn what_was_queued_is_there_after_a_kill() {
-    let (mut chat, _gate) = writing(&Setup::default());
-    chat.nvim.command("Flemma queue mine @Assistant: too");
-    wait_for_queued(&mut chat.nvim, "mine");
-    let outbox = chat.nvim.folder("state").join("nvim/flemma/outbox");
-    let is_kept = |file: std::io::Result<std::fs::DirEntry>| {
-        file.is_ok_and(|file| file.path().extension().is_some_and(|extension| extension == "json"))
-    };
-    chat.nvim.wait_for("the disk", |_| std::fs::read_dir(&outbox).is_ok_and(|mut files| files.any(is_kept)));
-    chat.nvim.kill();
-    let file = chat.nvim.work().join("notes.chat");
-    let mut again = Chat::another(&chat, &file, ("", ""), [prose(&["fine"])]);
-    again.wait_for_text("@You:\nHello\n\nmine @Assistant: too\n");
-    again.nvim.wait_for("the message", |nvim| said(nvim).contains("Your queued message was not sent"));
-    assert_eq!(again.server.requests().len(), 0);
-    again.nvim.input("<C-]>");
-    again.nvim.wait_for("the reply", |nvim| nvim.text().contains("fine"));
-    assert_eq!(user_texts(&again.messages(0)), ["Hello\n\nmine @Assistant: too"]);
 }
 
 #[test]

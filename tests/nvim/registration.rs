@@ -183,37 +183,6 @@ fn a_function_and_a_table_with_resolve_are_sources() {
 }
 
 #[test]
-fn a_send_waits_for_sources_even_from_another_buffer() {
-    let lua = "require('flemma.tools').register(function(register, done)
-        vim.g.go = function()
-          register('late', { execute = print, description = 'x', input_schema = { type = 'object' } })
-          done()
-        end
-      end)";
-    let lua = lua.replace("vim.g.go", "_G.go");
-    let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, [prose(&["ok"])]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for_screen("Waiting for tool definitions to load…");
-    assert_eq!(chat.nvim.lua("return require('flemma.tools').is_ready()", &[]), false);
-    assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false);
-    assert_eq!(chat.server.requests().len(), 0);
-
-    // Ctrl-C takes it back, another key sends again.
-    chat.nvim.input("<C-c>");
-    chat.wait_until_idle();
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for_screen("Waiting for tool definitions to load…");
-
-    chat.nvim.command("new");
-    chat.nvim.lua("go()", &[]);
-    assert_eq!(names(&offered(&chat, 0)).last(), Some(&"write"));
-    assert!(names(&offered(&chat, 0)).contains(&"late"));
-    chat.nvim.command("quit");
-    chat.wait_for_text("@You:\nHello\n\n@Assistant:\nok\n\n@You:\n\n");
-    assert_eq!(chat.server.requests().len(), 1);
-}
-
-#[test]
 fn a_source_that_fails_gives_a_warning_and_the_request_is_sent() {
     let lua = r#"
         local tools = require("flemma.tools")
@@ -226,7 +195,9 @@ fn a_source_that_fails_gives_a_warning_and_the_request_is_sent() {
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
     let messages = said(&mut chat.nvim);
-    for words in ["no network", "no server", "did not load within 0.05 s", "no.such.module"] {
+    for words in
+        ["no network", "init.lua:8 did not load: no server", "init.lua:9 did not load within 0.05 s", "no.such.module"]
+    {
         assert!(messages.contains(words), "{words}: {messages}");
     }
     assert!(!messages.contains("stack traceback"), "{messages}");
@@ -251,24 +222,12 @@ fn a_wrong_definition_is_refused_with_its_field_and_the_fix() {
             "`execute` must be a function, not \"print\"",
         ),
         (
-            "{ name = 'a', execute = print, description = 'x', input_schema = { type = 'objekt' } }",
-            "tool `a`: `input_schema`",
-        ),
-        (
             "{ name = 'a', execute = print, description = 'x', strict = true, input_schema = { type = 'object', properties = { q = { type = 'string' } }, required = {}, additionalProperties = false } }",
             "`q`",
         ),
         (
-            "{ name = 'a', execute = print, description = 'x', strict = true, input_schema = { type = 'object', properties = {}, required = {} } }",
-            "additionalProperties",
-        ),
-        (
             "{ name = 'a', execute = print, description = 7, input_schema = { type = 'object' } }",
             "`description` must be a string, not 7",
-        ),
-        (
-            "{ name = 'a b', execute = print, description = 'x', input_schema = { type = 'object' } }",
-            "tool `a b`: `name` must be",
         ),
         (
             "{ name = 'a', execute = print, description = 'x', input_schema = { type = 'object' }, approval = 'always' }",
@@ -289,14 +248,6 @@ fn a_wrong_definition_is_refused_with_its_field_and_the_fix() {
         (
             "{ name = 'a', execute = print, description = 'x', input_schema = { type = 'object' }, timeout = -1 }",
             "`timeout` must be more than 0 and at most 86400 seconds, not -1",
-        ),
-        (
-            "{ name = 'a', execute = print, description = 'x', input_schema = { type = 'object' }, timeout = 1e18 }",
-            "`timeout` must be more than 0 and at most 86400 seconds, not 1000000000000000000",
-        ),
-        (
-            "{ name = 'a', execute = print, description = 'x', input_schema = { type = 'object', properties = { path = {} } }, read_path_param = 'pth' }",
-            "`read_path_param` is \"pth\", but input_schema has no such property; did you mean `path`?",
         ),
     ];
     let mut nvim = Nvim::start(&Options { screen: None, ..Options::default() });

@@ -4,34 +4,6 @@ use serde_json::json;
 
 use super::chat::{Chat, Setup, said};
 
-#[test]
-fn a_bad_rule_is_an_error_and_keeps_the_previous_options() {
-    let mut chat = Chat::start(&Setup::default(), []);
-    for (list, message) in [
-        ("auto_approve = { '!bash(rm' }", "tools.auto_approve: the rule `!bash(rm`: it does not end in `)`"),
-        (
-            "presets = { ['$x'] = { deny = { 'bash()' } } }",
-            "tools.presets.$x: the rule `bash()`: there is nothing between",
-        ),
-    ] {
-        let ok = chat.nvim.lua(&format!("return require('flemma').setup({{ tools = {{ {list} }} }})"), &[]);
-        assert_eq!(ok, false, "{list}");
-        chat.nvim.wait_for(message, |nvim| said(nvim).contains(message));
-    }
-    assert_eq!(chat.nvim.lua("return require('flemma').options().model", &[]), "claude-test");
-}
-
-#[test]
-fn a_policy_that_cannot_be_read_lets_nothing_run_by_itself() {
-    let setup =
-        Setup { options: "tools = { auto_approve = { 'bash(ls)', '!write', 'bash(read *)' } }", ..Setup::default() };
-    let mut chat = Chat::start(&setup, []);
-    for tool in ["read", "write", "bash"] {
-        let found = chat.nvim.lua("return require('flemma.tools.approval').resolve(..., {})", &[json!(tool)]);
-        assert_eq!(found, "require_approval", "{tool}");
-    }
-}
-
 /// The decisions about writing to paths. The editor's home is the folder above the working directory.
 fn writing(chat: &mut Chat, paths: &[&str]) -> Vec<String> {
     let code = "return vim.tbl_map(function(path)

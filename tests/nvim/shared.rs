@@ -28,7 +28,7 @@ fn wait_until_observer(chat: &mut Chat) {
 }
 
 fn wait_until_taken_over(chat: &mut Chat) {
-    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("can be edited here now"));
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("can be edited here now: nobody else has it open."));
     assert!(!is_observer(&mut chat.nvim));
     assert_eq!(said(&mut chat.nvim).matches("can be edited here now").count(), 1);
 }
@@ -99,7 +99,8 @@ fn every_key_and_command_is_refused_in_the_second_editor() {
         let status = chat
             .nvim
             .lua("return table.concat(require('flemma.status').lines(vim.api.nvim_get_current_buf()), '\\n')", &[]);
-        assert!(status.as_str().unwrap().contains("read-only: open in another Neovim"), "{status}");
+        let owner = format!("read-only: open in another Neovim (process {process} on ");
+        assert!(status.as_str().unwrap().contains(&owner), "{status}");
         let line = chat.nvim.lua("return require('flemma.statusline').component()", &[]);
         assert_eq!(line, "claude-test · read-only");
         assert_eq!(chat.server.requests().len(), 0);
@@ -153,9 +154,7 @@ fn a_second_editor_follows_the_first_and_takes_over() {
     assert_eq!(chat.nvim.cursor(), (40, 3));
     assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), false);
     wait_until_held(&mut chat.nvim, &file);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("from the second"));
-    chat.wait_until_idle();
+    chat.send_until("from the second");
     // Undo works as it does in the editor that has always held it.
     chat.nvim.input("u");
     chat.nvim.wait_for("the reply to go", |nvim| !nvim.text().contains("from the second"));
@@ -194,7 +193,8 @@ fn text_of_the_second_editor_is_kept_until_the_user_decides() {
     let path = file.to_str().unwrap();
     chat.nvim.lua("vim.cmd.edit((...)) vim.api.nvim_buf_set_lines(0, -1, -1, false, { 'typed' })", &[path.into()]);
     wait_until_observer(&mut chat);
-    chat.nvim.wait_for("advice", |nvim| said(nvim).contains("Your changes are kept: `:saveas` writes them"));
+    let advice = "Your changes are kept: `:saveas` writes them to another file, `:edit!` discards them.";
+    chat.nvim.wait_for("advice", |nvim| said(nvim).contains(advice));
     first.nvim.input("Gofrom the first<Esc>:wq<CR>");
     first.nvim.wait_for_exit();
     wait_until_taken_over(&mut chat);

@@ -16,9 +16,8 @@ use tempfile::TempDir;
 use super::{
     anthropic::Stream,
     attachments::BASE64,
-    chat::{Chat, KEY, call, init, prose, reply, said},
-    http::{Reply, Server},
-    support::{Nvim, Options},
+    chat::{Chat, KEY, Setup, call, prose, reply, said},
+    http::Reply,
 };
 
 /// A share that answers or does not. It has `a.txt`.
@@ -56,21 +55,15 @@ impl Share {
 
     /// A conversation in an editor that has this share. `SHARE` in the options is its path.
     fn chat(&self, options: &str, replies: impl IntoIterator<Item = Reply>) -> Chat {
-        let server = Server::start(replies);
         let share = self.path().into_os_string().into_string().unwrap();
-        let init = init(&server.base_url(), &options.replace("SHARE", &share));
-        let nvim = Nvim::start(&Options {
-            files: &[("notes.chat", "@You:\nHello\n"), ("b.txt", "near\n")],
-            arguments: &["notes.chat"],
-            init: &init,
-            environment: &[
-                ("ANTHROPIC_API_KEY", KEY),
-                ("LD_PRELOAD", self.library().to_str().unwrap()),
-                ("FLEMMA_SLOW_DISK", &share),
-            ],
-            screen: Some((100, 40)),
-        });
-        Chat { nvim, server }
+        let library = self.library();
+        let environment = &[
+            ("ANTHROPIC_API_KEY", KEY),
+            ("LD_PRELOAD", library.to_str().unwrap()),
+            ("FLEMMA_SLOW_DISK", share.as_str()),
+        ];
+        let options = &options.replace("SHARE", &share);
+        Chat::start(&Setup { files: &[("b.txt", "near\n")], options, environment, ..Setup::default() }, replies)
     }
 
     /// A call that reads its file.

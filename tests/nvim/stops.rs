@@ -55,22 +55,10 @@ fn a_stop_out_of_sight_says_which_conversation_and_why() {
         let first = first.events().iter().fold(Reply::stream().hold(gate), |reply, event| reply.chunk(event.as_str()));
         vec![first, next]
     };
-    let command = json!({"label": null, "command": "rm x", "timeout": null});
-    let words = stop("", "enew", |gate| rest(gate, call("toolu_1", "bash", &command)));
-    assert!(words.contains("notes.chat waits for your approval: bash"), "{words}");
     let words = stop("", "enew", |gate| rest(gate, call("toolu_1", "port", &json!({}))));
     assert!(words.contains("notes.chat asks: Asks for a port."), "{words}");
     let words = stop("tools = { autopilot = { max_turns = 1 } }", "enew", |gate| rest(gate, prose(&["never"])));
     assert!(words.contains("notes.chat: Autopilot paused after 1 request"), "{words}");
-    let words = stop("tools = { autopilot = { enabled = false } }", "enew", |gate| rest(gate, prose(&["never"])));
-    assert!(words.contains("notes.chat has paused; Ctrl-] goes on"), "{words}");
-    let words = stop("", "enew", |gate| {
-        rest(
-            gate,
-            Reply::json(401, &json!({"type": "error", "error": {"type": "authentication_error", "message": "no"}})),
-        )
-    });
-    assert!(words.contains("notes.chat: "), "{words}");
     let cut = super::anthropic::Stream::new().text(&["a beginning"]).end("max_tokens");
     let words = stop("", "enew", |gate| rest(gate, reply(&cut)));
     assert!(words.contains("notes.chat: The reply was cut off at max_tokens"), "{words}");

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use serde_json::json;
 
 use super::{
-    chat::{Chat, Setup, call, prose, said},
+    chat::{Chat, Setup, prose, said},
     completions,
     http::{Gate, Reply, Server},
     support::Nvim,
@@ -22,16 +22,9 @@ fn with_server(base_url: &str) -> String {
 
 /// An editor with a conversation with Anthropic, and a second server that can be switched to.
 fn start(text: &str, anthropic: impl IntoIterator<Item = Reply>, base_url: &str) -> Chat {
-    let server = Server::start(anthropic);
-    let init = format!("_G.base = '{}'\n{}", server.base_url(), with_server(base_url));
-    let nvim = Nvim::start(&super::support::Options {
-        files: &[("notes.chat", text)],
-        arguments: &["notes.chat"],
-        init: &init,
-        environment: &[("ANTHROPIC_API_KEY", super::chat::KEY)],
-        screen: Some((100, 40)),
-    });
-    Chat { nvim, server }
+    let base = "_G.base = require('flemma').options().parameters.anthropic.base_url";
+    let lua = format!("{base}\n{}", with_server(base_url));
+    Chat::start(&Setup { text: Some(text), lua: &lua, ..Setup::default() }, anthropic)
 }
 
 fn completion(text: &str) -> Reply {
@@ -73,9 +66,7 @@ fn a_switch_applies_to_all_conversations() {
     let local = Server::start([completion("from here")]);
     let mut chat = start("@You:\nHello\n", [prose(&["from there"])], &format!("{}/v1", local.base_url()));
     assert!(status(&mut chat.nvim).contains("provider anthropic setup\nmodel claude-test setup\n"));
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the first reply", |nvim| nvim.text().contains("from there"));
-    chat.wait_until_idle();
+    chat.send_until("from there");
 
     chat.nvim.command("Flemma switch openai_compatible qwen3 max_tokens=77");
     wait_for_words(&mut chat.nvim, "conversations now use openai_compatible, qwen3, max_tokens 77");
@@ -111,39 +102,6 @@ fn a_preset_is_switched_to_by_its_name_and_completed() {
     );
     chat.nvim.command("Flemma switch $local");
     wait_for_words(&mut chat.nvim, "conversations now use openai_compatible, qwen3, temperature 0.5");
-}
-
-#[test]
-fn a_typo_changes_nothing_and_names_the_nearest_word() {
-    let mut chat = start("@You:\nHello\n", [], "http://localhost:1/v1");
-    for (words, message) in [
-        ("antropic", "there is no provider `antropic`; did you mean `anthropic`?"),
-        ("$lokal", "there is no preset `$lokal`; did you mean `$local`?"),
-        ("anthropic m thinking=hihg", "`thinking` must be false, a number of tokens, or one of"),
-        ("anthropic m headers={}", "`headers` may be a secret, and the command line has a history"),
-    ] {
-        chat.nvim.command(&format!("Flemma switch {words}"));
-        wait_for_words(&mut chat.nvim, message);
-    }
-    assert!(status(&mut chat.nvim).contains("provider anthropic setup\nmodel claude-test setup\n"));
-    chat.nvim.lua("require('flemma').setup({ presets = { ['$x'] = 'openai_compatible' } })", &[]);
-    chat.nvim.command("Flemma switch $x");
-    wait_for_words(&mut chat.nvim, "the preset `$x` names no model, and `openai_compatible` has none by default");
-    let setup = "return require('flemma').setup({ presets = { ['$x'] = 'antropic m' } })";
-    assert_eq!(chat.nvim.lua(setup, &[]), false);
-    wait_for_words(&mut chat.nvim, "`presets.$x`: there is no provider `antropic`; did you mean `anthropic`?");
-}
-
-#[test]
-fn the_spinner_names_the_model_of_the_pending_request() {
-    let gate = Gate::new();
-    let mut chat = start("@You:\nHello\n", [Reply::stream().hold(&gate)], "http://localhost:1/v1");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for_screen("waiting for anthropic (claude-test)");
-    chat.nvim.command("Flemma switch $local");
-    assert!(status(&mut chat.nvim).contains("waiting for anthropic (claude-test)"));
-    chat.nvim.input("<C-c>");
-    chat.wait_until_idle();
 }
 
 #[test]
@@ -227,38 +185,19 @@ fn a_server_that_lists_no_models_is_named() {
 }
 
 #[test]
-fn autopilot_is_toggled_unless_frontmatter_sets_it() {
-    let command = json!({"label": null, "command": "true", "timeout": null});
-    let setup = Setup { options: "tools = { auto_approve = { 'bash' } }", ..Setup::default() };
-    let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &command), prose(&["done"])]);
-    chat.nvim.command("Flemma autopilot:status");
-    wait_for_words(&mut chat.nvim, "autopilot is on here (default): up to 100 requests for each key press");
-    chat.nvim.command("Flemma autopilot:disable");
-    wait_for_words(&mut chat.nvim, "autopilot is off");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("toolu_1"));
-    chat.wait_until_idle();
-    assert_eq!(chat.server.requests().len(), 1);
-    assert!(!chat.nvim.text().contains("Tool Result"), "{}", chat.nvim.text());
-    chat.nvim.command("Flemma autopilot:status");
-    wait_for_words(&mut chat.nvim, "autopilot is off here (runtime): press Ctrl-] for each step");
-
-    chat.nvim.command("Flemma autopilot:enable");
-    wait_for_words(&mut chat.nvim, "autopilot is on");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("done"));
-
-    // It was typed here, so there is no question about trust.
-    let matter = json!(["```json", "{\"tools\": {\"autopilot\": true}}", "```"]);
-    chat.wait_until_idle();
-    chat.nvim.request("nvim_buf_set_lines", &[0.into(), 0.into(), 0.into(), true.into(), matter]);
-    chat.nvim.command("Flemma autopilot:disable");
-    wait_for_words(
-        &mut chat.nvim,
-        "autopilot is off: conversations wait for you after each step; notes.chat keeps it on because of its frontmatter",
-    );
-    chat.nvim.command("Flemma autopilot:status");
-    wait_for_words(&mut chat.nvim, "autopilot is on here (frontmatter): up to 100 requests for each key press");
+fn autopilot_is_turned_off_and_on_again() {
+    let mut chat = Chat::start(&Setup::default(), []);
+    for (command, words) in [
+        ("status", "autopilot is on here (default): up to 100 requests for each key press"),
+        ("disable", "autopilot is off: conversations wait for you after each step"),
+        ("status", "autopilot is off here (runtime): press Ctrl-] for each step"),
+        ("enable", "autopilot is on: "),
+        ("status", "autopilot is on here (runtime): up to 100 requests"),
+    ] {
+        chat.nvim.command("messages clear");
+        chat.nvim.command(&format!("Flemma autopilot:{command}"));
+        wait_for_words(&mut chat.nvim, words);
+    }
 }
 
 #[test]

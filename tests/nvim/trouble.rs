@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::{
     anthropic::Stream,
-    chat::{Chat, KEY, Setup, call, init, prose, said, spinner},
-    http::{Reply, Server},
+    chat::{Chat, KEY, Setup, call, prose, said, spinner},
+    http::Reply,
     support::{Nvim, Options},
 };
 
@@ -23,7 +23,7 @@ fn refused(chat: &mut Chat, expected: &str) {
 
 #[test]
 fn a_missing_key_names_its_variable_and_sends_nothing() {
-    let mut chat = Chat::start(&Setup { key: false, ..Setup::default() }, []);
+    let mut chat = Chat::start(&Setup { environment: &[], ..Setup::default() }, []);
     refused(&mut chat, "ANTHROPIC_API_KEY");
     assert_eq!(chat.server.requests().len(), 0);
 }
@@ -70,53 +70,16 @@ fn no_message_names_a_file_of_the_plugin() {
 }
 
 #[test]
-fn a_lost_connection_keeps_the_beginning_of_a_reply() {
-    let stream = Stream::new().text(&["half a sen"]);
-    let cut = stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).cut();
-    let mut chat = Chat::start(&Setup::default(), [cut]);
-    chat.nvim.input("<C-]>");
-    chat.wait_for_text("@You:\nHello\n\n@Assistant:\nhalf a sen\n\n<!-- flemma:aborted -->\n\n@You:\n\n");
-    chat.wait_until_idle();
-    let messages = said(&mut chat.nvim);
-    assert!(messages.contains("in the middle of the reply"), "{messages}");
-    assert_eq!(chat.server.requests().len(), 1, "what was shown is not asked for again");
-}
-
-#[test]
 fn a_truncated_call_becomes_an_error_and_never_runs() {
     let input = json!({"label": "x", "path": "made.txt", "content": "x"}).to_string();
     let stream = Stream::new().tool_use("toolu_1", "write", &[&input]);
     let cut = stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).cut();
     let mut chat = Chat::start(&Setup::default(), [cut]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("**Tool Result:** `toolu_1` (error)"));
-    chat.wait_until_idle();
+    chat.send_until("**Tool Result:** `toolu_1` (error)");
     assert!(!chat.nvim.work().join("made.txt").exists());
     chat.nvim.input("<C-]>");
     chat.wait_until_idle();
     assert!(!chat.nvim.work().join("made.txt").exists());
-}
-
-#[test]
-fn a_refused_connection_names_the_host() {
-    let address = {
-        let server = Server::start([]);
-        server.base_url()
-    };
-    let init = init(&address, "");
-    let nvim = Nvim::start(&Options {
-        files: &[("notes.chat", "@You:\nHello\n")],
-        arguments: &["notes.chat"],
-        init: &init,
-        environment: &[("ANTHROPIC_API_KEY", KEY)],
-        ..Options::default()
-    });
-    let mut chat = Chat { nvim, server: Server::start([]) };
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for_screen("retrying");
-    chat.nvim.input("<C-c>");
-    chat.wait_until_idle();
-    assert_eq!(chat.nvim.text(), "@You:\nHello\n");
 }
 
 #[test]
@@ -209,16 +172,9 @@ fn a_missing_or_outdated_library_names_the_command_to_run() {
 
 #[test]
 fn a_panic_in_an_export_and_in_the_drain_leaves_neovim_alive() {
-    let server = Server::start([prose(&["still here"])]);
-    let init = init(&server.base_url(), "");
-    let nvim = Nvim::start(&Options {
-        files: &[("notes.chat", "@You:\nHello\n")],
-        arguments: &["notes.chat"],
-        init: &init,
-        environment: &[("ANTHROPIC_API_KEY", KEY), ("FLEMMA_FAULTS", "1")],
-        ..Options::default()
-    });
-    let mut chat = Chat { nvim, server };
+    let environment = &[("ANTHROPIC_API_KEY", KEY), ("FLEMMA_FAULTS", "1")];
+    let setup = Setup { environment, ..Setup::default() };
+    let mut chat = Chat::start(&setup, [prose(&["still here"])]);
     chat.nvim.lua("require('flemma.native').call('fault', 'export')", &[]);
     chat.nvim.wait_for("the message", |nvim| said(nvim).contains("internal error in fault"));
     chat.nvim.lua("require('flemma.native').call('fault', 'drain')", &[]);
@@ -226,9 +182,7 @@ fn a_panic_in_an_export_and_in_the_drain_leaves_neovim_alive() {
     let messages = said(&mut chat.nvim);
     assert!(!messages.contains("stack traceback"), "{messages}");
     // The plugin still works.
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("still here"));
-    chat.wait_until_idle();
+    chat.send_until("still here");
     assert_eq!(spinner(&mut chat.nvim), []);
 }
 
@@ -252,9 +206,7 @@ fn a_callback_of_another_plugin_that_throws_is_reported_once() {
       end })";
     let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, [prose(&pieces)]);
     chat.nvim.lua("vim.v.errmsg = 'the user\\'s own'", &[]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the last piece", |nvim| nvim.text().contains("piece 299\n\n@You:"));
-    chat.wait_until_idle();
+    chat.send_until("piece 299\n\n@You:");
     assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false);
     chat.nvim.wait_for("the message", |nvim| said(nvim).contains("another plugin's callback failed"));
     let messages = said(&mut chat.nvim);
@@ -294,30 +246,15 @@ fn no_reply_holds_up_the_editor() {
     let (mut chat, most) = most_lines_at_once([prose(&["a", &blank, "the end"])], "the end");
     assert!(most < 150_000, "{most} lines at once");
     assert!(chat.nvim.request("nvim_buf_line_count", &[0.into()]).as_u64().unwrap() > 500_000);
-
-    let mut many = Stream::new();
-    for n in 0..10_000 {
-        many = many.tool_use(&format!("toolu_{n}"), "read", &["{\"path\":\"x\"}"]);
-    }
-    let many = super::chat::reply(&many.end("tool_use"));
-    let (mut chat, _) = most_lines_at_once([many], "more than 128 tool calls");
-    assert_eq!(chat.nvim.text().matches("**Tool Use:**").count(), 128);
-    assert_eq!(chat.nvim.text().matches("` (error)\n").count(), 128, "each has its result, and none was run");
-    assert_eq!(chat.nvim.text().matches("Make fewer calls at a time.").count(), 128, "the model is told why");
 }
 
 #[test]
 fn a_reply_that_is_too_large_is_cut_and_names_the_option() {
-    let server = Server::start([prose(&[&"y".repeat(900), &"z".repeat(900), "never"])]);
-    let init = init(&server.base_url(), "").replace("parameters = {", "parameters = { max_reply_bytes = 1000,");
-    let nvim = Nvim::start(&Options {
-        files: &[("notes.chat", "@You:\nHello\n")],
-        arguments: &["notes.chat"],
-        init: &init,
-        environment: &[("ANTHROPIC_API_KEY", KEY)],
-        ..Options::default()
-    });
-    let mut chat = Chat { nvim, server };
+    let lua = "local options = require('flemma').options()
+        options.parameters.max_reply_bytes = 1000
+        require('flemma').setup(options)";
+    let replies = [prose(&[&"y".repeat(900), &"z".repeat(900), "never"])];
+    let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, replies);
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the message", |nvim| said(nvim).contains("parameters.max_reply_bytes"));
     chat.wait_until_idle();

@@ -383,6 +383,7 @@ fn lines_that_are_joined_name_no_files_of_the_users() {
         ("@You:\n//etc/passwd and more\n", "call append(1, 'mail me @')|2|join!"),
         ("@You:\n``` x @//etc/passwd\n", "call append(1, 'look `a`  ')|2|join!"),
         ("@You:\nHello\n`@//etc/passwd`\n", "3substitute/`//g"),
+        ("@You:\nHello\n```\n@//etc/passwd\n```\n", "5delete|3delete"),
         ("@You:\nHello\n@//etc/passwd\n", "3delete|1put|undo|redo"),
         ("@You:\nHello\n", "2read secret.txt"),
         ("@You:\nHello\n", "2read !cat secret.txt"),

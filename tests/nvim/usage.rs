@@ -3,10 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    anthropic::{Stream, event, text_delta},
+    anthropic::Stream,
     chat::{Chat, Setup, prose, said},
     http::Reply,
-    support::Nvim,
 };
 
 /// The scripted reply costs $0.0006 of this model: 12 tokens read anew, 4 from the cache, 3 to it, 34 written.
@@ -63,23 +62,6 @@ fn the_session_sums_tokens_and_dollars_and_can_be_reset() {
     chat.nvim.lua("require('flemma.session').reset()", &[]);
     assert_eq!(chat.nvim.lua("return require('flemma.session').get().requests", &[]), 0);
     assert_eq!(chat.nvim.lua("return #require('flemma.session').requests()", &[]), 0);
-}
-
-#[test]
-fn a_stopped_reply_counts_as_far_as_it_arrived() {
-    for stop in ["call feedkeys(\"\\<C-c>\")", "edit!", "bdelete!"] {
-        let begin = json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}});
-        let reply = Reply::stream().chunk(Stream::new().events()[0].as_str()).chunk(event(&begin));
-        let mut chat = Chat::start(&known(), [reply.chunk(text_delta(0, "Well")).hang()]);
-        chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the first word", |nvim| nvim.text().contains("Well"));
-        chat.nvim.command(stop);
-        let one = |nvim: &mut Nvim| nvim.lua("return #require('flemma.session').requests()", &[]) == 1;
-        chat.nvim.wait_for("the record", one);
-        let request = chat.nvim.lua("return require('flemma.session').requests()[1]", &[]);
-        let expected = (&json!(false), &json!(12), &json!(1));
-        assert_eq!((&request["complete"], &request["input"], &request["output"]), expected, "{stop}");
-    }
 }
 
 #[test]
@@ -151,12 +133,4 @@ fn an_estimate_is_a_message_and_sends_nothing() {
     chat.nvim.input(" and more");
     chat.nvim.wait_for("the text", |nvim| nvim.text().contains("More and more"));
     assert_eq!(chat.server.requests().len(), 0);
-}
-
-#[test]
-fn a_long_estimate_runs_in_slices_and_warns_of_overflow() {
-    let text = format!("@You:\n{}", "a line of a few words\n\n@You:\n".repeat(30_000));
-    let mut chat = Chat::start(&Setup { text: Some(&text), ..known() }, []);
-    chat.nvim.command("Flemma usage:estimate");
-    chat.nvim.wait_for("the warning", |nvim| said(nvim).contains("The conversation would not fit: request and reply"));
 }

@@ -177,6 +177,8 @@ fn a_reply_that_is_cut_off_or_refused_sends_nothing_more() {
         chat.reply([prose("Hi")], reason);
         chat.shows("@You:\nHello\n\n@Assistant:\nHi\n\n@You:\nmore");
         assert_eq!((chat.requests(), chat.locked.get()), (1, false));
+        let told = chat.told();
+        assert!(told.iter().any(|line| line.contains("Your queued message was not sent.")), "{told:?}");
     }
 }
 

@@ -173,21 +173,6 @@ fn always_does_not_answer_a_question() {
 }
 
 #[test]
-fn one_undo_takes_back_always_and_what_it_approved() {
-    let options = json!({ "tools": { "autopilot": { "enabled": false } } });
-    let chat = Harness::start(Setup { options, ..Setup::default() }, [commands(&["echo one"])]);
-    chat.go();
-    chat.wait_for("**Tool Use:**");
-    chat.go();
-    chat.wait_for_pending(1);
-    let before = chat.text();
-    chat.always("Tool Result");
-    chat.wait_for("\none\n```");
-    chat.undo();
-    assert_eq!(chat.text(), before);
-}
-
-#[test]
 fn statuses_edited_by_hand_do_what_they_say() {
     let chat = waiting(&["echo one", "echo two", "echo three"], Setup::default());
     let set = |call: &str, from: &str, to: &str| {
@@ -443,34 +428,6 @@ fn a_policy_that_fails_asks_and_says_so_once() {
     let told = chat.told();
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with("warn: the function tools.auto_approve failed: oops. "), "{told:?}");
-}
-
-#[test]
-fn a_module_decides_and_is_its_own_entry() {
-    let chat = Harness::new("@You:\nHello", []);
-    let mine: flemma_tools::approval::Resolve = Rc::new(|call| {
-        Ok(match call.tool {
-            "bash" if call.input["command"] == "ls" => Some(Decision::Approve),
-            "bash" => Some(Decision::RequireApproval),
-            "edit" => Some(Decision::Deny),
-            _ => None,
-        })
-    });
-    chat.scripts.modules.borrow_mut().insert("mine.policy".to_owned(), mine);
-    chat.set_up(json!({ "tools": { "auto_approve": ["mine.policy", "$readonly"] } }), None).unwrap();
-    let by = |name: &str| Some(name.to_owned());
-    assert_eq!(chat.decision("bash", bash("ls")), (Decision::Approve, by("mine.policy")));
-    assert_eq!(chat.decision("bash", bash("rm")), (Decision::RequireApproval, by("mine.policy")));
-    assert_eq!(chat.decision("edit", json!({})).0, Decision::Deny);
-    assert_eq!(chat.decision("read", json!({})).0, Decision::Approve);
-    // The one-word form. A module that does not load requires approval and is reported once.
-    chat.set_up(json!({ "tools": { "auto_approve": "broken.policy" } }), None).unwrap();
-    for _ in 0..2 {
-        assert_eq!(chat.decision("bash", bash("ls")), (Decision::RequireApproval, by("broken.policy")));
-    }
-    let words = "the module `broken.policy` in tools.auto_approve failed";
-    assert_eq!(chat.told().iter().filter(|told| told.contains(words)).count(), 1);
-    assert!(chat.workspace.shared.toolbox.chain().all().all(|resolver| resolver.name != "mine.policy"));
 }
 
 #[test]

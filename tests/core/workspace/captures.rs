@@ -115,16 +115,6 @@ fn a_file_with_unsaved_changes_is_said_to_have_them() {
 }
 
 #[test]
-fn the_reply_and_what_was_captured_are_one_step_of_undo() {
-    let chat = typing("See @./a.rs#L1", 1);
-    let before = chat.text();
-    chat.go();
-    chat.wait_for("@Assistant:\nok");
-    assert!(chat.host.undo(chat.current()));
-    assert_eq!(chat.text(), before);
-}
-
-#[test]
 fn a_range_that_the_file_lacks_is_not_sent() {
     let table = [
         ("@./a.rs#L3-L9", "./a.rs has 4 lines, and `#L3-L9` goes beyond them"),

@@ -12,7 +12,7 @@ use std::{
 
 use flemma_tools::{LuaError, SourceEnd};
 use flemma_workspace::{Command, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, ToolAnswer, Workspace};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     harness::{Harness, Setup, bash, calls, commands, prose},
@@ -43,29 +43,6 @@ fn rendered(outcome: LuaOutcome) -> (Harness, String) {
 
 fn lua_text(bytes: impl Into<Vec<u8>>) -> LuaOutcome {
     LuaOutcome::new(LuaValue::Text(bytes.into()), false)
-}
-
-#[test]
-fn what_a_script_returns_stands_in_the_result() {
-    let failure = |error: &str, output: Option<&str>| {
-        let output = output.map(|output| output.as_bytes().to_vec());
-        LuaOutcome::new(LuaValue::Failure { error: error.into(), output }, false)
-    };
-    for (outcome, result) in [
-        (lua_text("done"), "done"),
-        (lua_text(b"a\xffb".to_vec()), "a\u{fffd}b"),
-        (failure("no", None), "Error: no"),
-        (failure("no", Some("so far")), "Error: no\n\nso far"),
-        (LuaOutcome::failure("ours"), "Error: ours"),
-        (LuaOutcome::new(LuaValue::Table(json!({ "b": 1, "a": [true] })), false), r#"{"b":1,"a":[true]}"#),
-    ] {
-        let words = format!("{outcome:?}");
-        assert_eq!(rendered(outcome).1, result, "{words}");
-    }
-    let value = json!({ "ok": false, "why": "x" });
-    let (_, result) = rendered(LuaOutcome::new(LuaValue::Structured { ok: false, value: value.clone() }, false));
-    let found: Value = serde_json::from_str(result.trim_start_matches("Error: ")).unwrap();
-    assert_eq!(found, value);
 }
 
 #[test]
@@ -150,17 +127,6 @@ fn a_script_that_does_not_answer_in_time_is_stopped() {
 }
 
 #[test]
-fn a_tool_without_a_function_is_refused() {
-    let chat = Harness::new("@You:\nHello", []);
-    let count = chat.workspace.shared.toolbox.all().len();
-    let fields = [("description", json!("A tool.")), ("input_schema", json!({ "type": "object" }))];
-    let fields = fields.map(|(name, value)| (name.to_owned(), flemma_tools::declare::Field::Value(value)));
-    let refused = chat.workspace.tools.register_tool(Some("bare"), fields.into()).unwrap_err();
-    assert_eq!(refused.to_string(), "tool `bare`: `execute` is missing: give the function that runs a call");
-    assert_eq!(chat.workspace.shared.toolbox.all().len(), count);
-}
-
-#[test]
 fn calls_of_a_reply_with_too_many_are_told_why() {
     let all = (0..130).map(|_| ("bash", bash("true")));
     let chat = Harness::start(Setup::default(), [calls(all), prose("fine")]);
@@ -213,22 +179,6 @@ fn a_send_waits_for_sources_even_from_another_buffer() {
     chat.wait_for("@Assistant:\nok");
     assert!(chat.offered(0).contains(&"late".to_owned()));
     assert_eq!(chat.sent(), 1);
-}
-
-#[test]
-fn a_source_that_fails_is_reported_and_the_request_is_sent() {
-    let chat = Harness::new("@You:\nHello", [prose("ok")]);
-    let ends = [SourceEnd::Failed("no network".to_owned()), SourceEnd::TimedOut(0.05)];
-    for (end, label) in ends.iter().zip(["broken", "slow"]) {
-        let source = chat.workspace.shared.toolbox.begin_source(label.to_owned());
-        chat.workspace.tools.end_source(source, end);
-    }
-    chat.go();
-    chat.wait_for("@Assistant:\nok");
-    let told = chat.told().join("\n");
-    for words in ["broken", "no network", "slow", "did not load within 0.05 s"] {
-        assert!(told.contains(words), "{words}: {told}");
-    }
 }
 
 #[test]

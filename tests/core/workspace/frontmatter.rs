@@ -1,9 +1,6 @@
 //! Frontmatter: the options of one conversation.
 
-use std::rc::Rc;
-
-use flemma_tools::approval::Decision;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::harness::{Harness, Setup, bash, calls, prose};
 
@@ -51,39 +48,13 @@ fn json_reaches_the_same_options_as_lua() {
 }
 
 #[test]
-fn a_registered_language_is_read_by_its_parser() {
-    let chat = Harness::new("@You:\nHello", [prose("ok")]);
-    let ini = |code: &str| match code.trim().split_once('=') {
-        Some(("fail", _)) => Err("no such key: fail".to_owned()),
-        Some((key, value)) => Ok(json!({ key: value })),
-        None => Ok(Value::Null),
-    };
-    chat.scripts.parsers.borrow_mut().insert("ini".to_owned(), Rc::new(ini));
-    chat.type_at(0, "```ini\nfail=1\n```");
-    chat.go();
-    chat.wait_for_words("Not sent: line 1: the ini frontmatter: no such key: fail");
-    chat.replace("fail=1", "model=fromini");
-    chat.go();
-    chat.wait_for("@Assistant:\nok");
-    assert_eq!(chat.body(0)["model"], "fromini");
-    assert!(refusal("```yaml\na: 1\n```").contains("there is no parser for frontmatter in `yaml`"));
-    assert!(refusal("```jsno\n{}\n```").contains("did you mean `json`?"));
-}
-
-#[test]
 fn mistakes_name_their_line_and_nothing_is_sent() {
     for (block, message) in [
         ("```json\n{\n  \"model\": \n}\n```".to_owned(), "line 4: the JSON frontmatter: expected value"),
         ("```json\n{ \"modle\": 1 }\n```".to_owned(), "the frontmatter: unknown option `modle`; did you mean `model`?"),
         ("```json\n[1]\n```".to_owned(), "the frontmatter must be a table of options, not [1]"),
-        (
-            lua("\nflemma.opt.tools = [\"bahs\"]"),
-            "line 3: `flemma.opt.tools`: unknown tool `bahs`; did you mean `bash`?",
-        ),
-        (
-            lua("flemma.opt.thinkin = 1"),
-            "line 2: unknown option `flemma.opt.thinkin`; did you mean `flemma.opt.thinking`?",
-        ),
+        ("```yaml\na: 1\n```".to_owned(), "there is no parser for frontmatter in `yaml`"),
+        ("```jsno\n{}\n```".to_owned(), "did you mean `json`?"),
         (
             lua("flemma.opt.openai_compatible.base_url = \"https://evil.example\""),
             "a file cannot set where a key is sent",
@@ -119,22 +90,6 @@ fn frontmatter_can_turn_autopilot_off() {
     chat.go();
     chat.wait_for("**Tool Use:** `read`");
     assert!(!chat.text().contains("**Tool Result:**"), "nothing goes on by itself");
-}
-
-#[test]
-fn a_function_of_the_file_decides_and_fails_closed() {
-    let by = || Some("urn:flemma:approval:frontmatter".to_owned());
-    for (decision, expected) in [("approve", Decision::Approve), ("deny", Decision::Deny)] {
-        let chat = typed(&lua(&format!("flemma.opt.tools.auto_approve = function {decision}")), Setup::default(), []);
-        assert_eq!(chat.decision("bash", bash("ls")), (expected, by()));
-    }
-    let chat = typed(&lua("flemma.opt.tools.auto_approve = function oops"), Setup::default(), []);
-    for _ in 0..2 {
-        assert_eq!(chat.decision("bash", bash("ls")), (Decision::RequireApproval, by()));
-    }
-    let told = chat.told();
-    assert_eq!(told.len(), 1, "once: {told:?}");
-    assert!(told[0].contains("the function flemma.opt.tools.auto_approve failed: oops"), "{told:?}");
 }
 
 #[test]

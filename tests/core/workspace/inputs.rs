@@ -31,7 +31,7 @@ fn a_tool_gets_the_input_that_was_judged() {
     });
     let chat = Harness::start(
         Setup { policy: Some(judge), ..Setup::default() },
-        [calls([("mine", input.clone())]), prose("fine")],
+        [calls([("mine", input.clone()), ("mine", json!({ "count": "three" }))]), prose("fine")],
     );
     let ran = Rc::new(RefCell::new(Vec::new()));
     let runs = Rc::clone(&ran);
@@ -44,6 +44,11 @@ fn a_tool_gets_the_input_that_was_judged() {
     chat.wait_for("@Assistant:\nfine");
     let meant = json!({ "count": 12, "deep": { "on": true } });
     assert_eq!(*ran.borrow(), std::slice::from_ref(&meant));
+    assert!(
+        chat.results(1)[1].starts_with("Error: ") && chat.results(1)[1].contains("`/count`"),
+        "{:?}",
+        chat.results(1)
+    );
     assert!(policy.borrow().iter().all(|judged| *judged == meant), "{policy:?}");
     // What the model wrote stays as it is, in the file and for the provider.
     assert!(chat.text().contains(&input.to_string()), "{}", chat.text());

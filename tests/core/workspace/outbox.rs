@@ -165,20 +165,6 @@ fn what_steers_and_what_is_queued_stand_under_two_headers() {
 }
 
 #[test]
-fn nothing_is_sent_while_a_call_waits_for_the_user() {
-    let chat = Harness::new("@You:\nHello", [commands(&["echo one"]), prose("Done."), prose("Fine.")]);
-    chat.go();
-    chat.queue("and then");
-    chat.wait_for_pending(1);
-    assert_eq!(chat.below()[0], "Queued: it waits for your decision about `bash`");
-    chat.queue("more");
-    assert_eq!((chat.sent(), chat.queued().len()), (1, 2));
-    chat.approve("status=pending");
-    chat.wait_for("Fine.");
-    assert_eq!(said(&chat.body(2)).last().unwrap(), "and then");
-}
-
-#[test]
 fn a_message_can_be_taken_back() {
     let gate = Gate::default();
     let chat = Harness::new("@You:\nHello", [held("Hi", &gate, "."), prose("Fine.")]);

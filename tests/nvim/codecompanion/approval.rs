@@ -23,9 +23,7 @@ fn a_tool_decides_on_its_approval_and_hears_of_rejection() {
     ];
     let lua = eras::lua() + LISTEN;
     let mut chat = with_calls(&calls, "", &lua, &[]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("two results", |nvim| nvim.text().contains("code 7 for harmless"));
-    chat.wait_until_idle();
+    chat.send_until("code 7 for harmless");
     let buffer = chat.nvim.lua("return vim.api.nvim_get_current_buf()", &[]);
     let shown: Vec<String> = previews(&mut chat.nvim).into_iter().map(|(_, text)| text).collect();
     assert_eq!(shown, [format!("b_guarded: Really delete in {buffer}?"), format!("c_asks: Open door in {buffer}?")]);

@@ -76,9 +76,7 @@ fn a_selection_becomes_a_reference_below_the_marker() {
     wait_for(&mut chat, "@You:\n@./src/my%20main.txt#L2-L3 why?\n\n@./src/my%20main.txt#L1 and this?");
     chat.nvim.input("u");
     wait_for(&mut chat, "@You:\n@./src/my%20main.txt#L2-L3 why?");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
-    chat.wait_until_idle();
+    chat.send_until("@Assistant:\nok");
     let sent = chat.messages(0)[0]["content"].to_string();
     assert!(sent.contains("2\\ttwo\\n3\\tthree") && !sent.contains("four"), "{sent}");
     assert!(!chat.nvim.messages().contains("Error"), "{}", chat.nvim.messages());
@@ -125,18 +123,11 @@ fn unsaved_changes_are_asked_about() {
     let by_reference = "@You:\n@./src/my%20main.txt#L1-L2 why?";
     for (choice, expected, is_modified) in [(1, fenced, true), (2, by_reference, false), (3, by_reference, true)] {
         let mut chat = start([]);
-        chat.nvim.lua(
-            "vim.ui.select = function(items, opts, choose)
-               vim.g.prompt = opts.prompt
-               _G.choose = function(n) choose(items[n], n) end
-             end",
-            &[],
-        );
+        chat.record_questions();
         chat.nvim.command("setlocal filetype=text | call setline(1, 'new')");
         chat.nvim.input(":1,2Flemma ask why?<CR>");
-        chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.prompt ~= nil", &[]) == true);
         assert_eq!(
-            chat.nvim.lua("return vim.g.prompt", &[]),
+            chat.wait_for_question(1),
             "my main.txt has changes that are not saved, so the file on the disk may have other lines:"
         );
         chat.nvim.lua("choose(...)", &[json!(choice)]);

@@ -26,9 +26,7 @@ fn a_card_is_open_while_it_waits_and_closed_when_good() {
     let input = json!({"label": null, "command": "echo done", "timeout": null});
     let replies = [call("toolu_1", "bash", &input), prose(&["All is well."])];
     let mut chat = Chat::start(&Setup::default(), replies);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("status=pending"));
-    chat.wait_until_idle();
+    chat.send_until("status=pending");
     assert_eq!(closed(&mut chat.nvim), ["[▸ bash]"]);
     chat.nvim.input("<M-CR><C-]>");
     chat.nvim.wait_for("the end", |nvim| nvim.text().contains("All is well."));
@@ -68,9 +66,7 @@ fn calls_that_are_done_become_a_list_of_cards() {
         .end("tool_use");
     let files = &[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "four\n")];
     let mut chat = Chat::start(&Setup { files, ..Setup::default() }, [reply(&calls)]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the calls", |nvim| nvim.text().contains("status=pending"));
-    chat.wait_until_idle();
+    chat.send_until("status=pending");
     let list = ["\u{25b8} read", "\u{25b8} read", "\u{25b8} read", "\u{25b8} bash"];
     let cards =
         ["\u{25b8} read a.txt", "! read missing.txt", "missing.txt does", "", "\u{25b8} read b.txt", "? bash make"];
@@ -127,9 +123,7 @@ fn a_card_whose_call_failed_stays_open() {
     let replies = [call("toolu_1", "bash", &input), prose(&["It failed."])];
     let options = "tools = { auto_approve = { 'bash' } }";
     let mut chat = Chat::start(&Setup { options, ..Setup::default() }, replies);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("It failed."));
-    chat.wait_until_idle();
+    chat.send_until("It failed.");
     assert!(chat.nvim.text().contains("(error)"), "{}", chat.nvim.text());
     assert_eq!(closed(&mut chat.nvim), ["[▸ bash]"]);
 }

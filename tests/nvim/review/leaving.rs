@@ -136,9 +136,7 @@ fn what_was_accepted_before_the_exit_is_not_lost() {
     let (chat, mut next) = reopened(1);
     let file = chat.nvim.work().join("a.txt");
     fs::write(&file, lines() + "theirs\n").unwrap();
-    next.nvim.input("<C-]>");
-    next.nvim.wait_for("the call to wait again", |nvim| nvim.text().contains("status=pending"));
-    next.wait_until_idle();
+    next.send_until("status=pending");
     open(&mut next);
     let expected = format!("mine\n{}", lines().replace("line 5", "LINE 5"));
     assert_eq!(next.nvim.text(), expected);

@@ -53,9 +53,7 @@ fn waiting(files: &[(&str, &str)], tool: &str, input: &Value, options: &str) -> 
     let options = if options.is_empty() { ASK } else { options };
     let setup = Setup { files, options, ..Setup::default() };
     let mut chat = Chat::start(&setup, [call("toolu_1", tool, input), prose(&["fine"])]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the status block", |nvim| nvim.text().contains("status=pending"));
-    chat.wait_until_idle();
+    chat.send_until("status=pending");
     chat
 }
 

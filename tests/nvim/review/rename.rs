@@ -19,9 +19,7 @@ fn waiting() -> Chat {
     let setup = Setup { files: PAGES, options: OPTIONS, ..Setup::default() };
     let input = json!({ "label": null, "page": "Old", "new_page": "Deep/New" });
     let mut chat = Chat::start(&setup, [call("toolu_1", "rename_note", &input), prose(&["fine"])]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the status block", |nvim| nvim.text().contains("status=pending"));
-    chat.wait_until_idle();
+    chat.send_until("status=pending");
     chat
 }
 

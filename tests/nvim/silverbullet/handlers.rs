@@ -147,9 +147,7 @@ fn a_page_defines_write_page_by_asking_for_approval() {
         ("tool:reject not this", "asks", "\"success\":false", VAULT[0].1),
     ] {
         let mut chat = with_tools(&[(tool, json!({})), ("fails", json!({}))], &code);
-        chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the proposal", |nvim| nvim.text().contains("status=pending"));
-        chat.wait_until_idle();
+        chat.send_until("status=pending");
         chat.nvim.command(&format!("%Flemma {command}"));
         chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
         let found = answered(&mut chat);

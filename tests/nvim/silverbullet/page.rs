@@ -39,9 +39,7 @@ fn the_code_of_the_page_does_what_the_page_says() {
         vim.env.HOME = home";
     let page = json!({ "page": "Shopping" });
     let mut chat = with_calls(&[("count_tasks", page.clone()), ("finish_tasks", page)], OPTIONS, lua, &files);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the change", |nvim| nvim.text().contains("question=\"Write Shopping?\""));
-    chat.wait_until_idle();
+    chat.send_until("question=\"Write Shopping?\"");
     assert!(chat.nvim.text().contains("2 open tasks"), "{}", chat.nvim.text());
     chat.go_to("status=pending");
     chat.nvim.command("Flemma tool:approve");

@@ -100,9 +100,7 @@ fn the_examples_run_as_they_stand() {
     ];
     let mut chat = with_tools(&calls, &code);
     assert_eq!(chat.nvim.lua("return loaded", &[]), true);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the tools", |nvim| nvim.text().contains("Result: milk"));
-    chat.wait_until_idle();
+    chat.send_until("Result: milk");
     assert!(!chat.nvim.work().join("vault/New.md").exists(), "nothing is written before it is approved");
     chat.go_to("**Tool Result:** `toolu_3`");
     chat.nvim.command("Flemma tool:approve");

@@ -144,9 +144,7 @@ fn two_calls_that_append_to_a_page_lose_no_line() {
 #[test]
 fn a_page_that_changes_while_its_change_waits_is_not_written() {
     let mut chat = with_options("", &[("append", line("Index", "one"))], TOOLS);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the change", |nvim| nvim.text().contains("question=\"Write Index?\""));
-    chat.wait_until_idle();
+    chat.send_until("question=\"Write Index?\"");
     std::fs::write(chat.nvim.work().join("vault/Index.md"), "mine\n").unwrap();
     chat.nvim.command("silent! %Flemma tool:approve");
     let found = answered(&mut chat);

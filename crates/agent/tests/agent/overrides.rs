@@ -21,42 +21,28 @@ fn warning(tool: &str) -> String {
     )
 }
 
-#[track_caller]
-fn is_the_result(harness: &Harness) {
-    assert_eq!(harness.log(&["run", "warn"]), [warning("bash")]);
-    assert!(harness.text().ends_with(&format!("**Tool Result:** `a`\n\n```\n{TYPED}\n```")), "{}", harness.text());
-    assert!(!harness.session.is_busy());
-    assert_eq!(harness.requests(), 1, "the cycle pauses");
-    harness.go();
-    assert_eq!(harness.sent_results(), [format!("a: {TYPED}")]);
-}
-
 #[test]
-fn ctrl_bracket_takes_text_typed_in_a_block_as_the_result() {
-    for status in ["pending", "approved", "running"] {
-        let harness = waiting();
+fn every_key_takes_text_typed_in_a_block_as_the_result() {
+    type Press = fn(&Harness);
+    let (advance, execute): (Press, Press) = (|harness| harness.go(), |harness| harness.execute("a"));
+    for (has_autopilot, status, press) in [
+        (true, "pending", advance),
+        (true, "approved", advance),
+        (true, "running", advance),
+        (true, "pending", execute),
+        (true, "approved", execute),
+        (false, "approved", advance),
+    ] {
+        let harness = if has_autopilot { waiting() } else { waiting().without_autopilot() };
         harness.replace("status=pending\n", &format!("status={status}\n{TYPED}\n"));
+        press(&harness);
+        assert_eq!(harness.log(&["run", "warn"]), [warning("bash")], "{status}, autopilot: {has_autopilot}");
+        assert!(harness.text().ends_with(&format!("**Tool Result:** `a`\n\n```\n{TYPED}\n```")), "{}", harness.text());
+        assert!(!harness.session.is_busy());
+        assert_eq!(harness.requests(), 1, "the cycle pauses");
         harness.go();
-        is_the_result(&harness);
+        assert_eq!(harness.sent_results(), [format!("a: {TYPED}")]);
     }
-}
-
-#[test]
-fn alt_enter_takes_it_too() {
-    for status in ["pending", "approved"] {
-        let harness = waiting();
-        harness.replace("status=pending\n", &format!("status={status}\n{TYPED}\n"));
-        harness.execute("a");
-        is_the_result(&harness);
-    }
-}
-
-#[test]
-fn so_does_a_conversation_without_autopilot() {
-    let harness = waiting().without_autopilot();
-    harness.replace("status=pending\n", &format!("status=approved\n{TYPED}\n"));
-    harness.go();
-    is_the_result(&harness);
 }
 
 #[test]
