@@ -124,6 +124,7 @@ fn an_undone_reload_restores_the_result_that_it_lost() {
     chat.nvim.wait_for("the file of the running call", |_| {
         std::fs::read_to_string(&file).is_ok_and(|text| text.contains("status=running"))
     });
+    chat.nvim.wait_for("the end of the write", |nvim| !nvim.lua("return vim.bo.modified", &[]).as_bool().unwrap());
     chat.nvim.input(":edit<CR>");
     chat.nvim.wait_for("the result", |nvim| nvim.text().contains("`toolu_1` (error)"));
     chat.wait_until_idle();

@@ -1,5 +1,7 @@
 //! What is said behind a line that names a file without attaching it.
 
+use std::cell::Cell;
+
 use serde_json::json;
 
 use super::harness::{Harness, Setup};
@@ -52,6 +54,20 @@ fn a_name_of_a_file_that_is_no_reference_is_told() {
     let found = |chat: &Harness| chat.workspace.completions.file_hints(&chat.conversation(), 0..100);
     chat.drain_until("the hint", |chat| !found(chat).is_empty());
     assert_eq!(found(&chat), [(1, format!("`@/{}` attaches this file", path.display()))]);
+}
+
+#[test]
+fn a_name_that_is_typed_while_another_is_looked_for_is_told() {
+    let chat = Harness::start(Setup { text: "@You:\n@READ\n", files: &[("README.md", "")], ..Setup::default() }, []);
+    let look = || chat.workspace.completions.file_hints(&chat.conversation(), 0..100);
+    assert_eq!(look(), []);
+    chat.replace("@READ", "@README.md");
+    // As an editor does, it is drawn when the text changes, and when that is asked for.
+    assert_eq!(look(), []);
+    let drawn = Cell::new(chat.host.redraws.get());
+    chat.drain_until("the hint", |chat| {
+        drawn.replace(chat.host.redraws.get()) < chat.host.redraws.get() && !look().is_empty()
+    });
 }
 
 #[test]

@@ -28,6 +28,8 @@ struct State {
     known: HashMap<PathBuf, (bool, Instant)>,
     /// Whether files are being looked for.
     is_looking: bool,
+    /// Whether there are others to look for since then.
+    is_late: bool,
 }
 
 impl BareNames {
@@ -41,10 +43,12 @@ impl BareNames {
 
     /// Somebody wants to look for files. `false` if that is being done.
     pub(crate) fn begin(&self) -> bool {
-        !std::mem::replace(&mut self.0.borrow_mut().is_looking, true)
+        let mut state = self.0.borrow_mut();
+        state.is_late = std::mem::replace(&mut state.is_looking, true);
+        !state.is_late
     }
 
-    /// It is done. Says whether anything else is known now.
+    /// It is done. Says whether anything else is known now, or wanted.
     pub(crate) fn end(&self, found: Vec<(PathBuf, bool)>) -> bool {
         let mut state = self.0.borrow_mut();
         state.is_looking = false;
@@ -52,7 +56,7 @@ impl BareNames {
             state.known.clear();
         }
         let now = Instant::now();
-        let mut is_news = false;
+        let mut is_news = std::mem::take(&mut state.is_late);
         for (path, is_file) in found {
             let before = state.known.insert(path, (is_file, now));
             is_news |= before.is_some_and(|(was_file, _)| was_file) != is_file;
