@@ -57,16 +57,15 @@ fn a_name_of_a_file_that_is_no_reference_is_told() {
 }
 
 #[test]
-fn a_name_that_is_typed_while_another_is_looked_for_is_told() {
-    let chat = Harness::start(Setup { text: "@You:\n@READ\n", files: &[("README.md", "")], ..Setup::default() }, []);
-    let look = || chat.workspace.completions.file_hints(&chat.conversation(), 0..100);
-    assert_eq!(look(), []);
-    chat.replace("@READ", "@README.md");
-    // As an editor does, it is drawn when the text changes, and when that is asked for.
-    assert_eq!(look(), []);
+fn a_name_is_told_that_is_drawn_while_another_is_looked_for() {
+    let text = "@You:\n@READ\n@README.md\n";
+    let chat = Harness::start(Setup { text, files: &[("README.md", "")], ..Setup::default() }, []);
+    let look = |line: usize| chat.workspace.completions.file_hints(&chat.conversation(), line..line + 1);
+    assert_eq!((look(1), look(2)), (vec![], vec![]));
+    // As an editor does, it is drawn again when that is asked for.
     let drawn = Cell::new(chat.host.redraws.get());
     chat.drain_until("the hint", |chat| {
-        drawn.replace(chat.host.redraws.get()) < chat.host.redraws.get() && !look().is_empty()
+        drawn.replace(chat.host.redraws.get()) < chat.host.redraws.get() && !look(2).is_empty()
     });
 }
 
