@@ -60,8 +60,8 @@ fn a_name_of_a_file_that_is_no_reference_is_told() {
 fn a_name_is_told_that_is_drawn_while_another_is_looked_for() {
     let text = "@You:\n@READ\n@README.md\n";
     let chat = Harness::start(Setup { text, files: &[("README.md", "")], ..Setup::default() }, []);
-    // Once when the journal is read.
-    chat.drain_until("the conversation", |chat| chat.host.redraws.get() > 0);
+    // Once when the journal is read, and once when the tokens are counted.
+    chat.drain_until("the conversation", |chat| chat.host.redraws.get() > 1);
     let look = |line: usize| chat.workspace.completions.file_hints(&chat.conversation(), line..line + 1);
     assert_eq!((look(1), look(2)), (vec![], vec![]));
     // As an editor does, it is drawn again when that is asked for.
