@@ -1,7 +1,5 @@
 //! What is said behind a line that names a file without attaching it.
 
-use std::cell::Cell;
-
 use serde_json::json;
 
 use super::harness::{Harness, Setup};
@@ -54,21 +52,6 @@ fn a_name_of_a_file_that_is_no_reference_is_told() {
     let found = |chat: &Harness| chat.workspace.completions.file_hints(&chat.conversation(), 0..100);
     chat.drain_until("the hint", |chat| !found(chat).is_empty());
     assert_eq!(found(&chat), [(1, format!("`@/{}` attaches this file", path.display()))]);
-}
-
-#[test]
-fn a_name_is_told_that_is_drawn_while_another_is_looked_for() {
-    let text = "@You:\n@READ\n@README.md\n";
-    let chat = Harness::start(Setup { text, files: &[("README.md", "")], ..Setup::default() }, []);
-    // Once when the journal is read, and once when the tokens are counted.
-    chat.drain_until("the conversation", |chat| chat.host.redraws.get() > 1);
-    let look = |line: usize| chat.workspace.completions.file_hints(&chat.conversation(), line..line + 1);
-    assert_eq!((look(1), look(2)), (vec![], vec![]));
-    // As an editor does, it is drawn again when that is asked for.
-    let drawn = Cell::new(chat.host.redraws.get());
-    chat.drain_until("the hint", |chat| {
-        drawn.replace(chat.host.redraws.get()) < chat.host.redraws.get() && !look(2).is_empty()
-    });
 }
 
 #[test]

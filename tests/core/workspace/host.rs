@@ -128,8 +128,6 @@ pub struct FakeHost {
     pub questions: RefCell<Vec<(i32, u64, Question)>>,
     /// What other plugins were told, a line each.
     pub announced: RefCell<Vec<String>>,
-    /// How often it was to draw a buffer again.
-    pub redraws: Cell<usize>,
     /// The ends of writes: buffer, tick and problem.
     pub saved: RefCell<Vec<(i32, i64, Option<String>)>>,
     /// The time, if it is not the system's.
@@ -164,7 +162,6 @@ impl FakeHost {
             told: RefCell::default(),
             questions: RefCell::default(),
             announced: RefCell::default(),
-            redraws: Cell::default(),
             clock: Cell::default(),
             has_ui: Cell::new(true),
             is_in_sight: Cell::new(true),
@@ -390,7 +387,6 @@ impl Host for FakeHost {
             HostEffect::Diagnose { buffer, diagnostics } => {
                 self.on(buffer, |it| diagnostics.clone_into(&mut it.diagnostics.borrow_mut()));
             }
-            HostEffect::Redraw { .. } => self.redraws.update(|count| count + 1),
             HostEffect::Cursor { buffer, target } => self.on(buffer, |it| it.cursor.set(Some(target))),
             HostEffect::TurnOver { buffer } => self.announced.borrow_mut().push(format!("turn over in {buffer}")),
             HostEffect::Announce { buffer, moment, .. } => self.announced.borrow_mut().push(announced(buffer, moment)),
