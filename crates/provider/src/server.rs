@@ -99,10 +99,16 @@ impl Server {
 }
 
 impl Peer {
-    /// The exchange of a request with this body; `reply` reads what comes, of at most `limit` tokens.
-    pub fn exchange(self, body: Vec<u8>, reply: impl ReadReply + 'static, limit: Option<u32>) -> Exchange {
-        let request = HttpRequest { url: self.url.clone(), headers: self.headers("text/event-stream", &body), body };
-        Exchange::Http { request, decoder: Box::new(StreamDecoder::new(self, reply, limit)) }
+    /// The exchange of `request` with this body; `reply` reads what comes, of at most `limit` tokens.
+    pub fn exchange(
+        self,
+        request: &Request,
+        body: Vec<u8>,
+        reply: impl ReadReply + 'static,
+        limit: Option<u32>,
+    ) -> Exchange {
+        let sent = HttpRequest { url: self.url.clone(), headers: self.headers("text/event-stream", &body), body };
+        Exchange::Http { request: sent, decoder: Box::new(StreamDecoder::new(self, reply, request, limit)) }
     }
 
     /// A request to `url`, at the same host, whose answer is one piece of JSON.
