@@ -18,10 +18,22 @@ use flemma_runtime::http::Timeouts;
 
 /// A reply that says `Hello`, in each of the encodings.
 const ENCODED: [(&str, &str); 4] = [
-    ("gzip", "H4sIAAAAAAAAA32OQQrDMBAD735F0dmHnvcF/YXZxEspddfB3kKK8d9LUhIIlJyEkEYosjFdGuwzCQgvqZXvEqpxMfjNg1rvzsVjecxqohaGlMfnjjw0ygy6+mMO2jmTeSmuQrhJShl/5rcvUZIxPH5KDdXyFIpwzQqCaAz2Lno2sRDozn0B1a3++u4AAAA="),
-    ("deflate", "eJx9jkEKwzAQA+9+RdHZh573Bf2F2cRLKXXXwd5CivHfS1ISCJSchJBGKLIxXRrsMwkIL6mV7xKqcTH4zYNa787FY3nMaqIWhpTH5448NMoMuvpjDto5k3kprkK4SUoZf+a3L1GSMTx+Sg3V8hSKcM0KgmgM9i56NrEQ6M59AV9fUbc="),
-    ("br", "G+0AAKwK7GbcJ/UrzOIrErLq5pcKIn0pArOXIGVuxaLTIjpfcFrki+zt24ZjX1UcikRFQdBpzMZ1vcZMTxaE9o1zTCgQHm0Cm3wWbWB//CFIFqu00kjiw8RMuSikA1tfteASuR66M2C83kq8+d/qtYygMm+p/JgK"),
-    ("zstd", "KLUv/QRotQMAAgcVEaBvoEXN/r5PXwOEBQkrKsYVAOSGs75R0Js0jPT4NDI+bUxa9HnnqqNzXpqIfutPWgzS1hVkLUWHzEN/GBMAOWPSon+ep8bXodRfk3Z5v3Eg548KCwBVA5AR2FgN8TC/xFCiyoBbFW0oKVulfai6cYjpBMgGFFE="),
+    (
+        "gzip",
+        "H4sIAAAAAAAAA32OQQrDMBAD735F0dmHnvcF/YXZxEspddfB3kKK8d9LUhIIlJyEkEYosjFdGuwzCQgvqZXvEqpxMfjNg1rvzsVjecxqohaGlMfnjjw0ygy6+mMO2jmTeSmuQrhJShl/5rcvUZIxPH5KDdXyFIpwzQqCaAz2Lno2sRDozn0B1a3++u4AAAA=",
+    ),
+    (
+        "deflate",
+        "eJx9jkEKwzAQA+9+RdHZh573Bf2F2cRLKXXXwd5CivHfS1ISCJSchJBGKLIxXRrsMwkIL6mV7xKqcTH4zYNa787FY3nMaqIWhpTH5448NMoMuvpjDto5k3kprkK4SUoZf+a3L1GSMTx+Sg3V8hSKcM0KgmgM9i56NrEQ6M59AV9fUbc=",
+    ),
+    (
+        "br",
+        "G+0AAKwK7GbcJ/UrzOIrErLq5pcKIn0pArOXIGVuxaLTIjpfcFrki+zt24ZjX1UcikRFQdBpzMZ1vcZMTxaE9o1zTCgQHm0Cm3wWbWB//CFIFqu00kjiw8RMuSikA1tfteASuR66M2C83kq8+d/qtYygMm+p/JgK",
+    ),
+    (
+        "zstd",
+        "KLUv/QRotQMAAgcVEaBvoEXN/r5PXwOEBQkrKsYVAOSGs75R0Js0jPT4NDI+bUxa9HnnqqNzXpqIfutPWgzS1hVkLUWHzEN/GBMAOWPSon+ep8bXodRfk3Z5v3Eg548KCwBVA5AR2FgN8TC/xFCiyoBbFW0oKVulfai6cYjpBMgGFFE=",
+    ),
 ];
 
 #[tokio::test]

@@ -125,9 +125,10 @@ impl Peer {
         own.extend(self.key.iter().map(|key| (*name, format!("{prefix}{}", key.expose()))));
         own.extend((!body.is_empty()).then(|| ("content-type", "application/json".to_owned())));
         // What is compressed all the same is undone; a gateway that compresses a stream may hold it back.
-        own.extend([("accept", accept), ("accept-encoding", "identity"), ("user-agent", USER_AGENT)].map(
-            |(name, value)| (name, value.to_owned()),
-        ));
+        own.extend(
+            [("accept", accept), ("accept-encoding", "identity"), ("user-agent", USER_AGENT)]
+                .map(|(name, value)| (name, value.to_owned())),
+        );
         self.headers.lay_over(own)
     }
 }
