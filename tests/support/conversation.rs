@@ -105,7 +105,8 @@ fn number_made_up(events: &mut [Event]) {
             Event::Hosted(Hosted { block: HostedBlock::Call { id, .. }, .. }) => &mut id.0,
             _ => continue,
         };
-        let Some((prefix, digits)) = id.split_once('_').filter(|(prefix, _)| ["call", "vertex"].contains(prefix))
+        let Some((prefix, digits)) =
+            id.split_once('_').filter(|(prefix, _)| ["call", "toolu", "vertex"].contains(prefix))
         else {
             continue;
         };

@@ -20,3 +20,4 @@ mod credentials;
 mod openai_http;
 mod own_server;
 mod resilience;
+mod transport;

@@ -74,6 +74,10 @@ impl Turn {
                 step.push(Effect::Used(*usage));
                 return;
             }
+            Event::Warning(words) => {
+                step.tell(Level::Warn, words.clone());
+                return;
+            }
             Event::Text(_) => Activity::Writing,
             Event::ThinkingStarted | Event::Thinking(_) => Activity::Thinking,
             Event::ToolUseProgress { name, bytes } => Activity::Calling { tool: name.clone(), bytes: *bytes },

@@ -82,7 +82,7 @@ impl ReplyWriter {
                 self.writer.block(&blocks::tool_use(name, &id, input));
             }
             Event::Hosted(hosted) => self.writer.block(&hosted::lines(hosted)),
-            Event::ToolUseProgress { .. } | Event::Usage(_) | Event::Finished(_) => {}
+            Event::ToolUseProgress { .. } | Event::Usage(_) | Event::Warning(_) | Event::Finished(_) => {}
         }
     }
 

@@ -39,6 +39,8 @@ pub enum Event {
     Hosted(Hosted),
     /// Usage so far. A later event replaces an earlier one.
     Usage(Usage),
+    /// Something was odd about the reply and has cost the user something: a sentence that says what.
+    Warning(String),
     /// The reply is complete.
     Finished(StopReason),
 }

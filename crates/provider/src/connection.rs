@@ -38,11 +38,13 @@ pub(super) const VERSIONED_URL: Kind<String> = Kind {
     },
 };
 
-/// A URL to which a path can be added, if its host and path are `sound`.
+/// A URL to which a path can be added, if its host and path are `sound`. A query stays behind the path: Azure's
+/// `?api-version=…` is one.
 pub(super) fn base_url(value: &Value, sound: impl Fn(&str) -> bool) -> Option<String> {
     let url = text(value)?;
-    let bare = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?.trim_end_matches('/');
-    let is_clean = !bare.is_empty() && !bare.contains(|c: char| c.is_whitespace() || c == '?' || c == '#');
+    let bare = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
+    let bare = bare.split('?').next().unwrap_or(bare).trim_end_matches('/');
+    let is_clean = !bare.is_empty() && !url.contains(|c: char| c.is_whitespace() || c == '#');
     (is_clean && sound(bare)).then(|| url.to_owned())
 }
 

@@ -2,7 +2,10 @@
 //!
 //! A [`StreamDecoder`] takes the bytes apart into events, passes over what only keeps the connection awake, recognises
 //! an error wherever a server puts it, and knows whether the reply has begun and is complete. What is left, one JSON
-//! object at a time, goes to the vendor's [`ReadReply`].
+//! object at a time, goes to the vendor's [`ReadReply`]. An answer that is one piece of JSON and no stream is read as
+//! if it had come in an event.
+//!
+//! No event decides about a reply: one that cannot be read is left out, and the user is told at the end.
 
 use std::collections::HashSet;
 
@@ -10,7 +13,9 @@ use serde_json::{Map, Value};
 
 use super::{
     Decoder, ErrorResponse, ProviderError, Request,
+    loose_json::{self, Halves},
     sse::{Sse, SseEvent},
+    text_calls::TextCalls,
     vendor_error::Peer,
 };
 use flemma_model::{CallId, Event, Hosted, HostedBlock, Part, StopReason, ToolInput};
@@ -26,27 +31,27 @@ const MAX_REASON: usize = 400;
 
 /// Reads the events of one vendor's reply.
 pub(super) trait ReadReply: Send {
-    /// Takes one event, which is an object, and appends what it brings. The reply is complete with an
-    /// [`Event::Finished`].
+    /// Takes one event, which is an object, and appends what it brings. It may be a whole reply. The reply is complete
+    /// with an [`Event::Finished`].
     ///
     /// # Errors
-    /// When the event cannot be read, or is an error.
+    /// When something of the event cannot be read, or it is an error.
     fn read(&mut self, event: Value, events: &mut Vec<Event>) -> Result<(), Fault>;
 
-    /// Nothing more comes. `is_said` if the server has sent the word `[DONE]`. A reply that is complete by now says so;
-    /// any other was cut off.
+    /// Nothing more comes. A reply that is complete by now says so; any other was cut off. `is_said` if the server has sent
+    /// the word `[DONE]`, or the reply in one piece: then it is complete.
     ///
     /// # Errors
-    /// When the end cannot be right.
-    fn end(&mut self, _is_said: bool, _events: &mut Vec<Event>) -> Result<(), Fault> {
-        Ok(())
-    }
+    /// When something of what has come cannot be read.
+    fn end(&mut self, is_said: bool, events: &mut Vec<Event>) -> Result<(), Fault>;
 }
 
 /// Why an event is not one of a reply.
 pub(super) enum Fault {
     /// The protocol does not allow it; says what is wrong.
     Malformed(String),
+    /// It has nothing to do with the protocol. That matters if nothing else comes.
+    Foreign(&'static str),
     /// It is an error, in the vendor's JSON.
     Error(Value),
     /// The prompt is not answered at all: the reason, and the vendor's words.
@@ -81,13 +86,33 @@ pub(super) struct StreamDecoder<R> {
     written: u64,
     /// Whether it calls a tool that runs here.
     has_calls: bool,
+    text_calls: TextCalls,
+    /// There is something that strict JSON does not allow.
+    is_loose: bool,
+    halves: Halves,
+    /// Why the first event was left out that could not be read.
+    unread: Option<ProviderError>,
+    /// The same of the first that has nothing to do with a reply.
+    foreign: Option<ProviderError>,
 }
 
 impl<R: ReadReply> StreamDecoder<R> {
-    /// Reads what `peer` answers to a request that allows a reply of `limit` tokens.
-    pub fn new(peer: Peer, reply: R, limit: Option<u32>) -> Self {
-        let (sse, progress) = (Sse::default(), Progress::default());
-        Self { sse, peer, reply, progress, limit, written: 0, has_calls: false }
+    /// Reads what `peer` answers to `request`, which allows a reply of `limit` tokens.
+    pub fn new(peer: Peer, reply: R, request: &Request, limit: Option<u32>) -> Self {
+        Self {
+            sse: Sse::default(),
+            peer,
+            reply,
+            progress: Progress::default(),
+            limit,
+            written: 0,
+            has_calls: false,
+            text_calls: TextCalls::of(request),
+            is_loose: false,
+            halves: Halves::default(),
+            unread: None,
+            foreign: None,
+        }
     }
 }
 
@@ -100,17 +125,20 @@ impl<R: ReadReply> Decoder for StreamDecoder<R> {
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError> {
+        let foreign = self.sse.foreign();
+        if let (Progress::Waiting, Some(text)) = (self.progress, &foreign) {
+            self.read_whole(text, events)?;
+        }
         if self.progress == Progress::Arriving {
             self.perform(END_OF_STREAM, events, |reply, events| reply.end(false, events))?;
         }
-        match (self.progress, self.sse.foreign()) {
+        match (self.progress, foreign) {
             (Progress::Complete, _) => Ok(()),
-            (Progress::Arriving, _) => Err(self.peer.closed("in the middle of the reply")),
-            (Progress::Waiting, None) => Err(self.peer.closed("before the reply began")),
-            (Progress::Waiting, Some(text)) => Err(match serde_json::from_str(&text).ok().filter(is_error) {
-                Some(error) => self.peer.interrupt(&error),
-                None => self.peer.malformed(NO_STREAM, &text),
-            }),
+            (Progress::Waiting, Some(text)) => Err(self.peer.malformed(NO_STREAM, &text)),
+            (progress, _) => Err(self.unread.take().or(self.foreign.take()).unwrap_or_else(|| {
+                let is_begun = progress == Progress::Arriving;
+                self.peer.closed(if is_begun { "in the middle of the reply" } else { "before the reply began" })
+            })),
         }
     }
 
@@ -128,19 +156,55 @@ impl<R: ReadReply> StreamDecoder<R> {
         if data == "[DONE]" {
             return self.perform(data, events, |reply, events| reply.end(true, events));
         }
-        let json: Value = match serde_json::from_str(data) {
+        let json = match self.parse(data) {
             Ok(json) => json,
             Err(_) if event.name == "error" => return Err(self.peer.interrupt(&data.into())),
-            Err(error) => return Err(self.peer.malformed(&error.to_string(), data)),
+            Err(error) => {
+                self.leave_out(&error.to_string(), data);
+                return Ok(());
+            }
         };
         if event.name == "error" || is_error(&json) {
             return Err(self.peer.interrupt(&json));
         }
         if !json.is_object() {
-            return Err(self.peer.malformed("not a JSON object", data));
+            self.leave_out("not a JSON object", data);
+            return Ok(());
         }
         self.progress = Progress::Arriving;
         self.perform(data, events, |reply, events| reply.read(json, events))
+    }
+
+    /// Reads an answer that is no stream. It may be a reply in one piece, or in a list of pieces.
+    fn read_whole(&mut self, text: &str, events: &mut Vec<Event>) -> Result<(), ProviderError> {
+        let pieces = match self.parse(text) {
+            Ok(error) if is_error(&error) => return Err(self.peer.interrupt(&error)),
+            Ok(Value::Array(pieces)) => pieces,
+            Ok(whole) => vec![whole],
+            Err(_) => return Ok(()),
+        };
+        for piece in pieces.into_iter().filter(Value::is_object) {
+            self.perform(text, events, |reply, events| reply.read(piece, events))?;
+        }
+        // Other JSON than a reply brings nothing.
+        if self.progress == Progress::Waiting && events.iter().any(|event| !matches!(event, Event::Usage(_))) {
+            self.progress = Progress::Arriving;
+            self.perform(text, events, |reply, events| reply.end(true, events))?;
+        }
+        Ok(())
+    }
+
+    fn parse(&mut self, data: &str) -> Result<Value, serde_json::Error> {
+        serde_json::from_str(data).or_else(|_| {
+            self.is_loose = true;
+            loose_json::from_str(data)
+        })
+    }
+
+    /// Goes on without something that cannot be read.
+    fn leave_out(&mut self, what: &str, data: &str) {
+        let unread = || self.peer.malformed(what, data);
+        self.unread.get_or_insert_with(unread);
     }
 
     /// Lets the reader do something about `data`, and corrects what it makes of the end of the reply.
@@ -151,10 +215,21 @@ impl<R: ReadReply> StreamDecoder<R> {
         read: impl FnOnce(&mut R, &mut Vec<Event>) -> Result<(), Fault>,
     ) -> Result<(), ProviderError> {
         let before = events.len();
-        let outcome = read(&mut self.reply, events);
+        match read(&mut self.reply, events) {
+            Ok(()) => {}
+            Err(Fault::Malformed(what)) => self.leave_out(&what, data),
+            Err(Fault::Foreign(what)) => self.foreign = self.foreign.take().or(Some(self.peer.malformed(what, data))),
+            Err(Fault::Error(error)) => return Err(self.peer.interrupt(&error)),
+            Err(Fault::Blocked(reason, words)) => return Err(self.peer.block(&reason, &words)),
+        }
+        if self.is_loose {
+            let joined = self.halves.join(events.drain(before..));
+            events.extend(joined);
+        }
         for event in &mut events[before..] {
             match event {
                 Event::Usage(usage) => self.written = usage.output,
+                Event::Text(text) => self.text_calls.read(text),
                 Event::ToolUse { .. } => self.has_calls = true,
                 Event::Finished(stop) => {
                     self.progress = Progress::Complete;
@@ -163,11 +238,22 @@ impl<R: ReadReply> StreamDecoder<R> {
                 _ => {}
             }
         }
-        outcome.map_err(|fault| match fault {
-            Fault::Malformed(what) => self.peer.malformed(&what, data),
-            Fault::Error(error) => self.peer.interrupt(&error),
-            Fault::Blocked(reason, words) => self.peer.block(&reason, &words),
-        })
+        if self.progress == Progress::Complete {
+            self.warn(events);
+        }
+        Ok(())
+    }
+
+    /// Tells the user, right before the end, what the reply has cost them.
+    fn warn(&mut self, events: &mut Vec<Event>) {
+        let end = events.pop();
+        if let Some(unread) = self.unread.take() {
+            events.push(Event::Warning(format!("A part of the reply may be missing: {unread}.")));
+        }
+        if !self.has_calls {
+            events.extend(self.text_calls.warning().map(Event::Warning));
+        }
+        events.extend(end);
     }
 
     /// Tells a reply that waits for tools from one that is over: servers say that they have stopped where a tool is
@@ -200,9 +286,9 @@ pub(super) fn tool_input(json: String, given: Value) -> ToolInput {
     if json.trim().is_empty() {
         return ToolInput::Json(if given.is_null() { Value::Object(Map::new()) } else { given });
     }
-    match serde_json::from_str(&json) {
-        Ok(value) => ToolInput::Json(value),
-        Err(_) => ToolInput::Malformed(json),
+    match loose_json::read_input(&json) {
+        Some(value) => ToolInput::Json(value),
+        None => ToolInput::Malformed(json),
     }
 }
 

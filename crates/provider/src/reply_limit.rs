@@ -82,7 +82,11 @@ impl ReplyLimit {
             Event::ThinkingFinished { signature: Some(signature) } | Event::RedactedThinking(signature) => {
                 signature.value.len()
             }
-            Event::ThinkingStarted | Event::ThinkingFinished { .. } | Event::Usage(_) | Event::Finished(_) => 0,
+            Event::ThinkingStarted
+            | Event::ThinkingFinished { .. }
+            | Event::Usage(_)
+            | Event::Warning(_)
+            | Event::Finished(_) => 0,
         };
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > self.max_bytes {

@@ -49,7 +49,9 @@ impl Server {
     pub(super) fn endpoint(&self, default: &str, path: &str) -> Result<Peer, ProviderError> {
         let vendor = self.vendor();
         let base: String = self.options.get("base_url").unwrap_or_else(|| default.to_owned());
-        let base = base.trim().trim_end_matches('/');
+        let base = base.trim();
+        let (base, query) = base.split_at(base.find('?').unwrap_or(base.len()));
+        let base = base.trim_end_matches('/');
         let host = host_of(vendor, base)?;
         let headers: Headers = self.options.get("headers").unwrap_or_default();
         let is_given = headers.has(vendor.key_header.0);
@@ -57,7 +59,7 @@ impl Server {
         if let Some(words) = vendor.no_key.filter(|_| key.is_none() && !is_given) {
             return Err(ProviderError::new(ErrorKind::Authentication, words(vendor)));
         }
-        Ok(Peer { vendor, url: format!("{base}{path}"), host, key, headers, scope: Default::default() })
+        Ok(Peer { vendor, url: format!("{base}{path}{query}"), host, key, headers, scope: Default::default() })
     }
 
     /// The name in the configuration (`provider = "anthropic"`).
@@ -99,10 +101,16 @@ impl Server {
 }
 
 impl Peer {
-    /// The exchange of a request with this body; `reply` reads what comes, of at most `limit` tokens.
-    pub fn exchange(self, body: Vec<u8>, reply: impl ReadReply + 'static, limit: Option<u32>) -> Exchange {
-        let request = HttpRequest { url: self.url.clone(), headers: self.headers("text/event-stream", &body), body };
-        Exchange::Http { request, decoder: Box::new(StreamDecoder::new(self, reply, limit)) }
+    /// The exchange of `request` with this body; `reply` reads what comes, of at most `limit` tokens.
+    pub fn exchange(
+        self,
+        request: &Request,
+        body: Vec<u8>,
+        reply: impl ReadReply + 'static,
+        limit: Option<u32>,
+    ) -> Exchange {
+        let sent = HttpRequest { url: self.url.clone(), headers: self.headers("text/event-stream", &body), body };
+        Exchange::Http { request: sent, decoder: Box::new(StreamDecoder::new(self, reply, request, limit)) }
     }
 
     /// A request to `url`, at the same host, whose answer is one piece of JSON.
@@ -116,7 +124,11 @@ impl Peer {
         let mut own: Vec<_> = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         own.extend(self.key.iter().map(|key| (*name, format!("{prefix}{}", key.expose()))));
         own.extend((!body.is_empty()).then(|| ("content-type", "application/json".to_owned())));
-        own.extend([("accept", accept.to_owned()), ("user-agent", USER_AGENT.to_owned())]);
+        // What is compressed all the same is undone; a gateway that compresses a stream may hold it back.
+        own.extend(
+            [("accept", accept), ("accept-encoding", "identity"), ("user-agent", USER_AGENT)]
+                .map(|(name, value)| (name, value.to_owned())),
+        );
         self.headers.lay_over(own)
     }
 }
@@ -141,8 +153,8 @@ fn host_of(vendor: &Vendor, base: &str) -> Result<String, ProviderError> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(refuse_it("write http:// or https:// and the host"));
     }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(refuse_it("remove the ? or # and everything after it"));
+    if url.fragment().is_some() {
+        return Err(refuse_it("remove the # and everything after it"));
     }
     let host = url.host_str().ok_or_else(|| refuse_it("the host is missing"))?;
     Ok(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))

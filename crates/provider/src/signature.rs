@@ -22,3 +22,13 @@ pub(super) fn from_base64(text: &str) -> Option<Vec<u8>> {
 pub(super) fn is_one_word(signature: &Signature) -> bool {
     !signature.value.is_empty() && !signature.value.contains(char::is_whitespace)
 }
+
+/// The value of a signature that `host` has sent and no other host may get.
+pub(super) fn at_host(value: &str, host: &str) -> String {
+    format!("{value}@{host}")
+}
+
+/// What `host` has signed with; `None` if another host has sent it. No vendor's value has an `@` in it.
+pub(super) fn of_host<'a>(value: &'a str, host: &str) -> Option<&'a str> {
+    value.rsplit_once('@').filter(|(_, of)| *of == host).map(|(value, _)| value)
+}

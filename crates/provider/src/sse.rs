@@ -4,15 +4,13 @@
 //! CRLF; `event:` names, `data:` lines join with a line feed, an empty line dispatches; a line that
 //! starts with a colon is a comment; `id`, `retry` and unknown fields mean nothing to us. Chunks may be
 //! cut anywhere, even inside a character or between CR and LF: whole lines are read in place, only the
-//! tail of a chunk is kept. What is left when the stream ends is not an event, as the standard says.
+//! tail of a chunk is kept. What is left when the stream ends is not an event, as the standard says. Bytes that are not
+//! UTF-8 become U+FFFD.
 
 use super::{ErrorKind, ProviderError};
 
 /// The most bytes that one event may have, and that are kept of it in memory.
 pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
-
-/// The most bytes that are kept of an answer that is not a stream.
-const MAX_FOREIGN_BYTES: usize = 64 * 1024;
 
 /// What the lines of a stream begin with.
 const FIELDS: [&str; 5] = ["data", "event", "id", "retry", ":"];
@@ -49,8 +47,8 @@ impl<const LIMIT: usize> Sse<LIMIT> {
     /// Takes the next bytes, cut anywhere, and calls `each` with every event that they complete.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`] when a line is not UTF-8 or an event is larger than the limit; and
-    /// what `each` returns. After an error the rest of the stream has no meaning.
+    /// [`ErrorKind::Malformed`] when an event is larger than the limit; and what `each` returns. After an error the rest of
+    /// the stream has no meaning.
     pub fn feed(
         &mut self,
         mut bytes: &[u8],
@@ -99,7 +97,8 @@ impl<const LIMIT: usize> Sse<LIMIT> {
         }
         let (mega, unit) = if LIMIT >= 1024 * 1024 { (1024 * 1024, "MiB") } else { (1, "bytes") };
         let limit = format!("{} {unit}", LIMIT / mega);
-        Err(malformed(format!("the reply was cut off: one event in it is larger than {limit}")))
+        let message = format!("the reply was cut off: one event in it is larger than {limit}");
+        Err(ProviderError::new(ErrorKind::Malformed, message))
     }
 
     fn end_line(
@@ -120,13 +119,10 @@ impl<const LIMIT: usize> Sse<LIMIT> {
             self.is_stream = true;
             return Ok(());
         }
-        let line = std::str::from_utf8(line).map_err(|error| {
-            let bad = line.get(error.valid_up_to()).copied().unwrap_or_default();
-            malformed(format!("the reply was cut off: it contains a byte that is not UTF-8 (0x{bad:02x})"))
-        })?;
+        let line = &*String::from_utf8_lossy(line);
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         self.is_stream = self.is_stream || FIELDS.contains(&field);
-        if !self.is_stream && self.foreign.len() + line.len() < MAX_FOREIGN_BYTES {
+        if !self.is_stream && self.foreign.len() + line.len() < LIMIT {
             self.foreign.push_str(line);
             self.foreign.push('\n');
         }
@@ -138,8 +134,4 @@ impl<const LIMIT: usize> Sse<LIMIT> {
         }
         Ok(())
     }
-}
-
-fn malformed(message: String) -> ProviderError {
-    ProviderError::new(ErrorKind::Malformed, message)
 }

@@ -6,8 +6,9 @@
 
 use flemma_model::StopReason;
 
-/// Words for a reply that is whole.
-const DONE: [&str; 7] = ["stop", "eos", "end_turn", "stop_sequence", "tool_calls", "function_call", "STOP"];
+/// Words for a reply that is whole, in lower case.
+const DONE: [&str; 9] =
+    ["stop", "eos", "eos_token", "end_turn", "stop_sequence", "tool_calls", "function_call", "complete", "completed"];
 
 /// Google's words for a reply that it refused to go on with.
 const BLOCKED: [&str; 9] = [
@@ -26,10 +27,11 @@ const BLOCKED: [&str; 9] = [
 pub(super) fn stop_reason(word: &str, words: &str) -> StopReason {
     let words = words.trim_end_matches('.');
     let named = || if words.is_empty() { word.to_owned() } else { format!("{word} ({words})") };
-    match word {
+    // Servers write the words of others in capitals.
+    match &*word.to_ascii_lowercase() {
         "tool_use" => StopReason::ToolUse,
-        _ if DONE.contains(&word) => StopReason::EndTurn,
-        "max_tokens" | "length" | "max_output_tokens" | "MAX_TOKENS" => StopReason::MaxTokens,
+        lower if DONE.contains(&lower) => StopReason::EndTurn,
+        "max_tokens" | "length" | "max_output_tokens" => StopReason::MaxTokens,
         "refusal" | "content_filter" => StopReason::Refusal,
         "pause_turn" => StopReason::Pause,
         "model_context_window_exceeded" => StopReason::ContextFull,

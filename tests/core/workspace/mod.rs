@@ -28,6 +28,7 @@ mod gate;
 mod holding;
 mod inputs;
 mod made;
+mod odd_replies;
 mod offered;
 mod outbox;
 mod outputs;

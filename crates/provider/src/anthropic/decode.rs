@@ -4,14 +4,15 @@
 //! |-----------------------|----------------------------------------------------------------------------|
 //! | `message_start`       | handled: the usage so far                                                  |
 //! | `content_block_start` | handled for the blocks below; a block of another type is ignored on purpose|
-//! | `content_block_delta` | handled for the deltas below; refused for a block that is not open         |
+//! | `content_block_delta` | handled for the deltas below; begins the block that it needs               |
 //! | `content_block_stop`  | handled: thinking and tool uses are complete here                          |
 //! | `message_delta`       | handled: why the reply ends, and the usage                                 |
-//! | `message_stop`        | handled: the reply is complete; refused while a block is open              |
+//! | `message_stop`        | handled: the reply is complete, and its open block                         |
+//! | `message`             | handled: the whole reply in one piece                                      |
+//! | the end of the stream | handled: completes a reply whose reason to end has been said               |
 //! | `ping`                | ignored on purpose: it only keeps the connection awake                     |
 //! | `error`               | handled: ends the reply with the matching error                            |
 //! | any other             | ignored on purpose: the API's versioning policy allows new ones            |
-//! | no JSON, no `type`    | refused as malformed                                                       |
 //!
 //! | block                 | delta                               | what becomes of it                                |
 //! |-----------------------|-------------------------------------|---------------------------------------------------|
@@ -20,24 +21,29 @@
 //! | `thinking`            | `thinking_delta`, `signature_delta` | handled                                           |
 //! | `redacted_thinking`   | none                                | handled                                           |
 //! | `tool_use`            | `input_json_delta`                  | handled                                           |
-//! | `server_tool_use`     | `input_json_delta`                  | handled: complete at its end; refused if no JSON  |
+//! | `server_tool_use`     | `input_json_delta`                  | handled: complete at its end                      |
 //! | `…_tool_result`       | none                                | handled, its errors too: it comes whole           |
 //! | `container_upload`    | any                                 | ignored on purpose: nothing is done with files    |
 //! | any other             | any                                 | ignored on purpose                                |
-//! | any that is handled   | one of another block                | refused                                           |
+//! | any that is handled   | one of another block                | ends it, and begins that block                    |
 //! | any that is handled   | unknown                             | ignored on purpose                                |
 //!
 //! The results of hosted tools are `web_search_tool_result`, `code_execution_tool_result`,
 //! `bash_code_execution_tool_result`, `text_editor_code_execution_tool_result` and others that end in the same way.
 //!
-//! One block is open at a time, as the API sends them. Events after `message_stop` mean nothing.
+//! One block is open at a time, as the API sends them. Servers that follow it leave out where a block begins or ends, or
+//! put one into another. Events after `message_stop` mean nothing.
+//!
+//! What another host than the vendor's has thought goes back to that host alone, also where it has no signature.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{NAME, cited::Cited};
+use super::{NAME, cited::Cited, vendor::is_own};
 use crate::{
+    Request,
     counts::CountNames,
-    reply::{Fault, ReadReply, push_text, push_thinking, take, text_of, tool_input},
+    reply::{Fault, NewIds, ReadReply, items, push_text, push_thinking, str_of, take, text_of, tool_input},
+    signature::at_host,
     stop_reason::stop_reason,
 };
 use flemma_model::{CallId, Event, Hosted, HostedBlock, Signature, StopReason, Usage};
@@ -52,14 +58,12 @@ const COUNTS: CountNames = CountNames {
     input_has_cache: false,
 };
 
-/// The deltas that belong to blocks which are handled.
-const DELTAS: [&str; 5] = ["text_delta", "citations_delta", "thinking_delta", "signature_delta", "input_json_delta"];
-
 /// Reads one response of the Messages API.
-#[derive(Default)]
 pub(super) struct MessagesReply {
-    /// The block that is being read, and its index.
-    open: Option<(u64, ContentBlock)>,
+    host: String,
+    ids: NewIds,
+    /// The block that is being read.
+    open: Option<ContentBlock>,
     cited: Cited,
     usage: Usage,
     stop: Option<String>,
@@ -76,54 +80,62 @@ enum ContentBlock {
 
 impl ReadReply for MessagesReply {
     fn read(&mut self, mut event: Value, events: &mut Vec<Event>) -> Result<(), Fault> {
-        let kind = text_of(&mut event, "type").ok_or("an event without a type")?;
-        let index = event.get("index").and_then(Value::as_u64);
-        match kind.as_str() {
-            "message_start" => {
-                let message = event.get("message").ok_or("a start without a message")?;
-                self.count(message.get("usage"), events);
-            }
-            "content_block_start" => {
-                if self.open.is_some() {
-                    return Err("a block begins inside another".into());
-                }
-                let block = self.begin(take(&mut event, "content_block"), events)?;
-                self.open = Some((index.ok_or("a block without an index")?, block));
-            }
-            "content_block_delta" => match &mut self.open {
-                Some((open, block)) if Some(*open) == index => block.extend(take(&mut event, "delta"), events)?,
-                _ => return Err("a delta for a block that is not open".into()),
-            },
-            "content_block_stop" => match self.open.take() {
-                Some((open, block)) if Some(open) == index => self.finish(block, events)?,
-                _ => return Err("the end of a block that is not open".into()),
-            },
+        match text_of(&mut event, "type").ok_or(Fault::Foreign("an event without a type"))?.as_str() {
+            "message_start" => self.count(event.pointer("/message/usage"), events),
+            "content_block_start" => self.begin(take(&mut event, "content_block"), events)?,
+            "content_block_delta" => self.extend(take(&mut event, "delta"), events)?,
+            "content_block_stop" => self.finish(events)?,
             "message_delta" => {
                 self.stop = text_of(&mut take(&mut event, "delta"), "stop_reason").or(self.stop.take());
                 self.count(event.get("usage"), events);
             }
-            "message_stop" => {
-                if self.open.is_some() {
-                    return Err("the reply ends inside a block".into());
-                }
-                self.cited.end(events);
-                let stop = self.stop.take().map(|word| stop_reason(&word, ""));
-                events.push(Event::Finished(stop.unwrap_or_else(|| StopReason::Other("no stop_reason".to_owned()))));
+            "message_stop" => return self.end(true, events),
+            "message" => {
+                items(&event, "content").iter().try_for_each(|block| self.begin(block.clone(), events))?;
+                self.stop = text_of(&mut event, "stop_reason");
+                self.count(event.get("usage"), events);
+                return self.end(true, events);
             }
             _ => {}
         }
         Ok(())
     }
+
+    fn end(&mut self, is_said: bool, events: &mut Vec<Event>) -> Result<(), Fault> {
+        if !is_said && self.stop.is_none() {
+            return Ok(());
+        }
+        let finished = self.finish(events);
+        self.cited.end(events);
+        let stop = self.stop.take().map(|word| stop_reason(&word, ""));
+        events.push(Event::Finished(stop.unwrap_or_else(|| StopReason::Other("no stop_reason".to_owned()))));
+        Ok(finished?)
+    }
 }
 
 impl MessagesReply {
-    /// Begins a block; says what is wrong with one that cannot be read.
-    fn begin(&mut self, mut block: Value, events: &mut Vec<Event>) -> Result<ContentBlock, &'static str> {
+    /// The reply of `host` to a request.
+    pub(super) fn new(host: &str, request: &Request) -> Self {
+        Self {
+            host: host.to_owned(),
+            ids: NewIds::after(request),
+            open: None,
+            cited: Cited::default(),
+            usage: Usage::default(),
+            stop: None,
+        }
+    }
+
+    /// Begins a block; says what is wrong with one that cannot be read, or with the one before.
+    fn begin(&mut self, mut block: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        let finished = self.finish(events);
+        // What comes of one that cannot be read is not taken for a part of another.
+        self.open = Some(ContentBlock::Ignored);
         let kind = block.get("type").and_then(Value::as_str).ok_or("a block without a type")?.to_owned();
         if kind != "text" {
             self.cited.end(events);
         }
-        Ok(match kind.as_str() {
+        self.open = Some(match kind.as_str() {
             "text" => {
                 let text = text_of(&mut block, "text").unwrap_or_default();
                 push_text(text.clone(), events);
@@ -140,16 +152,15 @@ impl MessagesReply {
             }
             "redacted_thinking" => {
                 let value = text_of(&mut block, "data").ok_or("redacted thinking without data")?;
-                events.push(Event::RedactedThinking(Signature { provider: NAME.to_owned(), value }));
+                events.push(Event::RedactedThinking(self.signed(value)));
                 // Complete as it is: nothing more is expected before its end.
                 ContentBlock::Ignored
             }
             "tool_use" => {
-                let id = text_of(&mut block, "id").ok_or("a tool use without an id")?;
                 let name = text_of(&mut block, "name").ok_or("a tool use without a name")?;
+                let id = self.ids.take(text_of(&mut block, "id").unwrap_or_default(), "toolu");
                 events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 });
-                let given = take(&mut block, "input");
-                ContentBlock::ToolUse { id: CallId(id), name, json: String::new(), given }
+                ContentBlock::ToolUse { id, name, json: String::new(), given: take(&mut block, "input") }
             }
             "server_tool_use" => {
                 let field = |name| block.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -163,18 +174,38 @@ impl MessagesReply {
                 ContentBlock::HostedResult { id: CallId(id.to_owned()), raw: block }
             }
             _ => ContentBlock::Ignored,
-        })
+        });
+        finished
     }
 
-    /// Ends a block; says what is wrong with one that is not whole.
-    fn finish(&mut self, block: ContentBlock, events: &mut Vec<Event>) -> Result<(), &'static str> {
+    /// Takes a delta. It begins the block that it needs, if another or none is open.
+    fn extend(&mut self, delta: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        let kind = str_of(&delta, "type");
+        let needed = match (kind, &self.open) {
+            (_, Some(ContentBlock::Ignored))
+            | ("text_delta" | "citations_delta", Some(ContentBlock::Text { .. }))
+            | ("thinking_delta" | "signature_delta", Some(ContentBlock::Thinking { .. })) => None,
+            ("text_delta", _) => Some("text"),
+            ("thinking_delta", _) => Some("thinking"),
+            _ => None,
+        };
+        if let Some(kind) = needed {
+            self.begin(json!({ "type": kind }), events)?;
+        }
+        match &mut self.open {
+            Some(block) => block.extend(delta, events),
+            None => Err("a delta for a block that is not open"),
+        }
+    }
+
+    /// Ends the open block; says what is wrong with one that is not whole.
+    fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), &'static str> {
         let hosted = |block| Event::Hosted(Hosted::of(NAME, block));
-        match block {
+        match self.open.take().unwrap_or(ContentBlock::Ignored) {
             ContentBlock::Ignored => {}
             ContentBlock::Text { text, citations } => self.cited.note(text, citations),
             ContentBlock::Thinking { signature } => {
-                let signature = Some(signature).filter(|value| !value.is_empty());
-                let signature = signature.map(|value| Signature { provider: NAME.to_owned(), value });
+                let signature = Some(self.signed(signature)).filter(|signature| !signature.value.is_empty());
                 events.push(Event::ThinkingFinished { signature });
             }
             ContentBlock::ToolUse { id, name, json, given } => {
@@ -197,6 +228,12 @@ impl MessagesReply {
         Ok(())
     }
 
+    /// The signature of what this host has thought, which may be empty.
+    fn signed(&self, value: String) -> Signature {
+        let value = if is_own(&self.host) { value } else { at_host(&value, &self.host) };
+        Signature { provider: NAME.to_owned(), value }
+    }
+
     fn count(&mut self, usage: Option<&Value>, events: &mut Vec<Event>) {
         if let Some(usage) = usage.and_then(|usage| COUNTS.read(usage, self.usage)) {
             self.usage = usage;
@@ -211,7 +248,6 @@ impl ContentBlock {
         let mut text = |field| text_of(&mut delta, field).unwrap_or_default();
         let kind = text("type");
         match (self, kind.as_str()) {
-            (Self::Ignored, _) => {}
             (Self::Text { text: all, .. }, "text_delta") => {
                 let more = text("text");
                 all.push_str(&more);
@@ -225,7 +261,9 @@ impl ContentBlock {
                 json.push_str(&text("partial_json"));
                 events.push(Event::ToolUseProgress { name: name.clone(), bytes: json.len() });
             }
-            (_, kind) if DELTAS.contains(&kind) => return Err("a delta of another type than its block"),
+            (Self::Text { .. } | Self::Thinking { .. }, "input_json_delta") => {
+                return Err("a delta of another type than its block");
+            }
             _ => {}
         }
         Ok(())

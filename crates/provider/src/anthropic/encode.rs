@@ -15,11 +15,13 @@ use serde_json::{Value, json};
 use super::{
     NAME, cited,
     family::{self, ThinkingSettings},
+    vendor::is_own,
 };
 use crate::{
     CacheRetention, HostedTool, ProviderError, Request, ToolSpec,
     call_ids::{CallIds, renamed},
-    signature::from_base64,
+    reply::str_of,
+    signature::{from_base64, of_host},
     wire::{self, SILENT_ERROR, is_visible, object},
 };
 use flemma_model::{Attachment, CallId, HostedBlock, Message, Part, Role, Signature};
@@ -36,12 +38,12 @@ const MAX_CALL_ID: usize = 64;
 /// Why an error shows no file.
 const TEXT_ONLY: &str = "an error can only have text.";
 
-/// The body of a streamed request.
+/// The body of a streamed request to `host`.
 ///
 /// # Errors
 /// When the conversation has nothing to send.
-pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
-    let mut messages = turns(&request.messages);
+pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderError> {
+    let mut messages = turns(&request.messages, host);
     if messages.is_empty() {
         return Err(wire::nothing_to_send());
     }
@@ -99,21 +101,34 @@ fn hosted(tool: &HostedTool) -> Value {
 }
 
 /// The messages as turns, which alternate.
-fn turns<'a, M: AsRef<Message>>(messages: &'a [M]) -> Vec<Value> {
+fn turns<'a, M: AsRef<Message>>(messages: &'a [M], host: &str) -> Vec<Value> {
     let mut whole = whole(messages).into_iter();
     let mut encode = |part: &'a Part, ids: &mut CallIds<'a>| match part {
         Part::Hosted(_) if whole.next() != Some(true) => None,
-        part => piece(part, ids),
+        part => piece(part, host, ids),
     };
-    let encode = |message, ids: &mut CallIds<'a>| {
+    let encode = |message: &'a Message, ids: &mut CallIds<'a>| {
+        let has_calls = message.parts.iter().any(|part| matches!(part, Part::ToolUse { .. }));
         let parts = wire::thinking_first(message, NAME, |_| true).into_iter();
-        parts.filter_map(|part| encode(part, ids)).collect()
+        parts.filter(|part| has_calls || !is_unsigned(part)).filter_map(|part| encode(part, ids)).collect()
     };
     let is_other = |piece: &Piece<'_>| !matches!(piece, Piece::Block(block) if block["type"] == "tool_result");
     let turns = wire::turns(messages, wire::plain_ids::<MAX_CALL_ID>(), encode, is_other);
     let mut turns: Vec<_> = turns.into_iter().map(|(role, pieces)| (role, blocks(pieces))).collect();
-    // A turn of nothing but citations has lost what it cites.
+    // The API refuses a reply that ends in thinking, as one does that was stopped.
+    for (_, blocks) in &mut turns {
+        let is_thinking = |block: &Value| matches!(str_of(block, "type"), "thinking" | "redacted_thinking");
+        blocks.truncate(blocks.iter().rposition(|block| !is_thinking(block)).map_or(0, |last| last + 1));
+    }
+    // Then nothing may be left, nor of one with nothing but citations.
     turns.retain(|(_, blocks)| !blocks.is_empty());
+    turns.dedup_by(|(next, more), (role, blocks)| {
+        let is_same = next == role;
+        if is_same {
+            blocks.append(more);
+        }
+        is_same
+    });
     // A reply that is to be continued must not end in white space.
     if let Some((Role::Assistant, blocks)) = turns.last_mut()
         && let Some(Value::String(text)) = blocks.last_mut().and_then(|block| block.get_mut("text"))
@@ -198,16 +213,16 @@ fn whole<M: AsRef<Message>>(messages: &[M]) -> Vec<bool> {
 }
 
 /// The part as the API has it; `None` for what it does not take.
-fn piece<'a>(part: &'a Part, ids: &mut CallIds<'a>) -> Option<Piece<'a>> {
+fn piece<'a>(part: &'a Part, host: &str, ids: &mut CallIds<'a>) -> Option<Piece<'a>> {
     Some(Piece::Block(match part {
         Part::Text(text) => return is_visible(text).then_some(Piece::Text(text)),
         Part::Attachment(attachment) => {
             shown(attachment).unwrap_or_else(|| text(&attachment.in_words().unwrap_or_default()))
         }
         Part::Thinking { text, signature } => {
-            json!({ "type": "thinking", "thinking": text, "signature": ours(signature.as_ref()?)? })
+            json!({ "type": "thinking", "thinking": text, "signature": ours(signature.as_ref()?, host)? })
         }
-        Part::RedactedThinking(signature) => json!({ "type": "redacted_thinking", "data": ours(signature)? }),
+        Part::RedactedThinking(signature) => json!({ "type": "redacted_thinking", "data": ours(signature, host)? }),
         Part::ToolUse { id, name, input } => {
             json!({ "type": "tool_use", "id": ids.call(id).id, "name": name, "input": object(input) })
         }
@@ -263,13 +278,21 @@ fn shown(attachment: &Attachment) -> Option<Value> {
     Some(json!({ "type": kind, "source": source }))
 }
 
-/// The signature's value, if this vendor signed.
+/// The signature's value, if this host signed.
 ///
 /// The vendor's own value is base64 of bytes that are not text. Other tools encode it in base64 once more: then what
 /// comes out of it is base64 again.
-fn ours(signature: &Signature) -> Option<Cow<'_, str>> {
+fn ours<'a>(signature: &'a Signature, host: &str) -> Option<Cow<'a, str>> {
     let value = wire::signed_by(NAME, signature)?;
+    if value.contains('@') || !is_own(host) {
+        return of_host(value, host).map(Cow::Borrowed);
+    }
     let inner = from_base64(value).and_then(|bytes| String::from_utf8(bytes).ok());
     let twice = inner.filter(|inner| inner.len() >= LEAST_SIGNATURE && from_base64(inner).is_some());
     Some(twice.map_or(Cow::Borrowed(value), Cow::Owned))
+}
+
+/// Whether it is thinking that no host has signed: those who sent it want it back with the calls that it led to.
+fn is_unsigned(part: &Part) -> bool {
+    matches!(part, Part::Thinking { signature: Some(signature), .. } if signature.value.starts_with('@'))
 }

@@ -7,6 +7,7 @@ use crate::{
     attachment::AttachmentLimits,
     connection::{self, base_url},
     credential::KeySource,
+    host::is_loopback,
     signature::is_one_word,
     vendor::Vendor,
     vendor_error::VendorFailure,
@@ -47,7 +48,8 @@ pub(crate) static VENDOR: Vendor = Vendor {
     other_names: &[("thinking", "thinking_budget")],
     reads_signature: Some(is_one_word),
     hides_thinking: true,
-    signs_text: |_| true,
+    // What has no signature is not about its text.
+    signs_text: |signature| !signature.value.starts_with('@'),
     // Every model takes both tools, in any limits.
     hosts: |_, _, _| Ok(()),
     failure,
@@ -61,10 +63,17 @@ pub(crate) static VENDOR: Vendor = Vendor {
         |server, request| {
             let peer = server.endpoint(DEFAULT_BASE_URL, "/v1/messages")?;
             // No watch over the limit: the vendor has a word of its own for a context that is full.
-            Ok(peer.exchange(encode::body(request)?, MessagesReply::default(), None))
+            let (body, reply) = (encode::body(request, &peer.host)?, MessagesReply::new(&peer.host, request));
+            Ok(peer.exchange(request, body, reply, None))
         },
     )
 };
+
+/// Whether what the vendor signs is at home at a host: the vendor's own, or one on this machine, which passes requests on.
+pub(super) fn is_own(host: &str) -> bool {
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    DEFAULT_BASE_URL.ends_with(host) || is_loopback(name)
+}
 
 /// What the API takes of images and PDFs (<https://docs.claude.com/en/docs/build-with-claude/vision>,
 /// `…/pdf-support`). It counts an image's 5 MB and a request's 32 MB in base64, which is a third longer than the

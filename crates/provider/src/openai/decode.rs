@@ -6,7 +6,7 @@
 //! | event                                             | what becomes of it                                         |
 //! |---------------------------------------------------|------------------------------------------------------------|
 //! | `response.created`, `.queued`, `.in_progress`     | ignored on purpose: they bring nothing of the reply        |
-//! | `response.output_item.added`                      | handled for the items below; refused inside another        |
+//! | `response.output_item.added`                      | handled for the items below                                |
 //! | `response.content_part.added`, `.done`            | ignored on purpose: the deltas and the item say it all     |
 //! | `response.output_text.delta`                      | handled: prose                                             |
 //! | `response.output_text.done`                       | ignored on purpose: the deltas once more                   |
@@ -22,7 +22,9 @@
 //! | `response.function_call_arguments.delta`          | handled                                                    |
 //! | `response.function_call_arguments.done`           | handled: all of them, instead of the deltas                |
 //! | `response.output_item.done`                       | handled: the item is complete; makes up for missing deltas |
-//! | `response.completed`, `response.incomplete`       | handled: the reply is complete; usage                      |
+//! | `response.completed`, `response.incomplete`       | handled: the reply is complete; usage; makes up for items  |
+//! | a whole response in place of an event             | handled like them                                          |
+//! | `[DONE]`                                          | handled: the reply is complete                             |
 //! | `response.failed`, `error`                        | handled: end the reply with the matching error             |
 //! | `response.audio…`                                 | ignored on purpose: no sound is asked for                  |
 //! | `response.compaction…`                            | ignored on purpose: none is asked for                      |
@@ -32,8 +34,7 @@
 //! | `response.image_generation_call…`, `.shell_call…` | ignored on purpose: no such tool is offered                |
 //! | `response.custom_tool_call_input…`                | ignored on purpose: no tool without a schema is offered    |
 //! | any other                                         | ignored on purpose: the API may bring new ones             |
-//! | no JSON, no `type`                                | refused as malformed                                       |
-//! | a delta for an item that is not open              | refused as malformed                                       |
+//! | a delta for an item that is not open              | handled: begins a message or reasoning                     |
 //!
 //! | item                    | what becomes of it                                                                      |
 //! |-------------------------|-----------------------------------------------------------------------------------------|
@@ -44,8 +45,9 @@
 //! | `code_interpreter_call` | handled in `output_item.done`                                                           |
 //! | any other               | ignored on purpose: no such tool is offered                                             |
 //!
-//! One item is open at a time, as the API sends them; hosted calls come whole and count as none. Events after the end
-//! mean nothing.
+//! One item is open at a time, as the API sends them; hosted calls come whole and count as none. Servers that follow it
+//! leave out where an item begins or ends, which item a delta belongs to, or everything but the last event. Events after
+//! the end mean nothing.
 
 use serde_json::{Value, json};
 
@@ -55,7 +57,7 @@ use super::{
 };
 use crate::{
     counts::CountNames,
-    reply::{Fault, ReadReply, push_text, push_thinking, take, text_of, tool_input},
+    reply::{Fault, ReadReply, made_up_id, push_text, push_thinking, str_of, take, text_of, tool_input},
     stop_reason::stop_reason,
 };
 use flemma_model::{CallId, Event, StopReason, Usage, WebSource};
@@ -78,13 +80,15 @@ const COUNTS: CountNames = CountNames {
 #[derive(Default)]
 pub(super) struct ResponsesReply {
     open: Option<Open>,
+    /// The places of the items that are complete.
+    done: Vec<Option<u64>>,
     /// A part of it was a refusal.
     refused: bool,
 }
 
 /// The item that is being read.
 struct Open {
-    index: u64,
+    index: Option<u64>,
     item: Item,
     /// Something of it has been handed on.
     shown: bool,
@@ -100,18 +104,31 @@ enum Item {
 
 impl ReadReply for ResponsesReply {
     fn read(&mut self, mut event: Value, events: &mut Vec<Event>) -> Result<(), Fault> {
-        let kind = text_of(&mut event, "type").ok_or("an event without a type")?;
+        if event.get("object").is_some_and(|object| object == "response") {
+            let kind = str_of(&event, "status").to_owned();
+            event = json!({ "type": format!("response.{kind}"), "response": event });
+        }
+        let kind = text_of(&mut event, "type").ok_or(Fault::Foreign("an event without a type"))?;
         let Some(kind) = kind.strip_prefix("response.") else { return Ok(()) };
         let index = event.get("output_index").and_then(Value::as_u64);
         match kind {
             "output_item.added" => self.begin(index, take(&mut event, "item"), events)?,
             "output_item.done" => self.finish(index, take(&mut event, "item"), events)?,
             "completed" | "incomplete" => {
-                let response = event.get("response").ok_or("an end without a response")?;
-                let stop = self.stop(kind, response.pointer("/incomplete_details/reason"), events)?;
+                let mut response = take(&mut event, "response");
+                let mut outcome = Ok(());
+                if let Value::Array(items) = take(&mut response, "output") {
+                    for (index, item) in (0..).map(Some).zip(items) {
+                        if kind == "completed" && !self.is_done(index) {
+                            outcome = outcome.and(self.finish(index, item, events));
+                        }
+                    }
+                }
+                let stop = self.stop(kind, response.pointer("/incomplete_details/reason"), events);
                 let usage = response.get("usage").and_then(|usage| COUNTS.read(usage, Usage::default()));
                 events.extend(usage.map(Event::Usage));
                 events.push(Event::Finished(stop));
+                outcome?;
             }
             "failed" => {
                 let error = event.pointer_mut("/response/error").map(Value::take).unwrap_or_default();
@@ -121,9 +138,23 @@ impl ReadReply for ResponsesReply {
         }
         Ok(())
     }
+
+    fn end(&mut self, is_said: bool, events: &mut Vec<Event>) -> Result<(), Fault> {
+        if is_said {
+            let stop = self.stop("completed", None, events);
+            events.push(Event::Finished(stop));
+        }
+        Ok(())
+    }
 }
 
 impl ResponsesReply {
+    /// Whether the item at a place has come already. Of items without a place the count says it.
+    fn is_done(&self, index: Option<u64>) -> bool {
+        let unplaced = self.done.iter().filter(|done| done.is_none()).count() as u64;
+        self.done.contains(&index) || index.is_some_and(|index| index < unplaced)
+    }
+
     /// Begins an item; says what is wrong with one that cannot be read.
     fn begin(&mut self, index: Option<u64>, mut item: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
         let kind = text_of(&mut item, "type").ok_or("an item without a type")?;
@@ -141,15 +172,12 @@ impl ResponsesReply {
                 return Ok(());
             }
         };
-        if self.open.is_some() {
-            return Err("an item begins inside another");
-        }
+        self.close(events);
         match &item {
             Item::Message => {}
             Item::Reasoning => events.push(Event::ThinkingStarted),
             Item::FunctionCall { name, .. } => events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 }),
         }
-        let index = index.ok_or("an item without an index")?;
         self.open = Some(Open { index, item, shown: false, sources: Vec::new() });
         Ok(())
     }
@@ -162,7 +190,18 @@ impl ResponsesReply {
         mut event: Value,
         events: &mut Vec<Event>,
     ) -> Result<(), &'static str> {
-        let mut open = self.open.as_mut().filter(|open| Some(open.index) == index);
+        let needed = match kind {
+            "output_text.delta" | "refusal.delta" => Some("message"),
+            "reasoning_summary_text.delta" | "reasoning_text.delta" => Some("reasoning"),
+            _ => None,
+        };
+        let is_open = |open: &Open| index.is_none() || open.index.is_none() || open.index == index;
+        if let Some(kind) = needed
+            && !self.open.as_ref().is_some_and(|open| is_open(open) && open.item.kind() == kind)
+        {
+            self.begin(index, json!({ "type": kind }), events)?;
+        }
+        let mut open = self.open.as_mut().filter(|open| is_open(open));
         let delta = text_of(&mut event, "delta").unwrap_or_default();
         let shown = open.as_ref().is_some_and(|open| open.shown);
         if let Some(open) = open.as_mut().filter(|_| kind.ends_with(".delta")) {
@@ -193,10 +232,6 @@ impl ResponsesReply {
             ("function_call_arguments.done", Some(Item::FunctionCall { arguments, .. })) => {
                 *arguments = text_of(&mut event, "arguments").ok_or("the end of arguments without arguments")?;
             }
-            ("output_text.delta" | "refusal.delta", _) => return Err("a delta for a message that is not open"),
-            ("reasoning_summary_part.added" | "reasoning_summary_text.delta" | "reasoning_text.delta", _) => {
-                return Err("a delta for a reasoning item that is not open");
-            }
             ("function_call_arguments.delta" | "function_call_arguments.done", _) => {
                 return Err("a delta for a function call that is not open");
             }
@@ -207,11 +242,14 @@ impl ResponsesReply {
 
     /// Ends an item. One that was never begun comes whole.
     fn finish(&mut self, index: Option<u64>, mut item: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        self.done.push(index);
         if let Some(result) = hosted::events(&item)? {
             events.extend(result);
             return Ok(());
         }
-        let is_open = |open: &Open| Some(open.index) == index;
+        let kind = str_of(&item, "type").to_owned();
+        let is_open =
+            |open: &Open| (open.index == index || open.index.is_none() || index.is_none()) && open.item.kind() == kind;
         if !self.open.as_ref().is_some_and(is_open) {
             self.begin(index, item.clone(), events)?;
         }
@@ -235,7 +273,7 @@ impl ResponsesReply {
                 events.push(Event::ThinkingFinished { signature: reasoning::sign(&item) });
             }
             Item::FunctionCall { id, name, arguments } => {
-                let id = text_of(&mut item, "call_id").or(id).ok_or("a function call without a call_id")?;
+                let id = text_of(&mut item, "call_id").or(id).unwrap_or_else(|| made_up_id("call").0);
                 let all = text_of(&mut item, "arguments").filter(|all| !all.is_empty()).unwrap_or(arguments);
                 events.push(call(id, name, all));
             }
@@ -243,30 +281,40 @@ impl ResponsesReply {
         Ok(())
     }
 
-    /// Why the reply ends. One that is not whole breaks off: nothing more of its open item is to come.
-    fn stop(
-        &mut self,
-        kind: &str,
-        reason: Option<&Value>,
-        events: &mut Vec<Event>,
-    ) -> Result<StopReason, &'static str> {
-        if let Some(open) = self.open.take() {
-            if kind == "completed" {
-                return Err("the reply ends inside an item");
+    /// Ends the open item, of which nothing more is to come.
+    fn close(&mut self, events: &mut Vec<Event>) {
+        let Some(open) = self.open.take() else { return };
+        self.done.push(open.index);
+        hosted::push_citations(open.sources, events);
+        match open.item {
+            Item::Reasoning => events.push(Event::ThinkingFinished { signature: None }),
+            Item::FunctionCall { id, name, arguments } => {
+                events.push(call(id.unwrap_or_else(|| made_up_id("call").0), name, arguments));
             }
-            hosted::push_citations(open.sources, events);
-            match open.item {
-                Item::Reasoning => events.push(Event::ThinkingFinished { signature: None }),
-                Item::FunctionCall { id: Some(id), name, arguments } => events.push(call(id, name, arguments)),
-                _ => {}
-            }
+            Item::Message => {}
         }
-        Ok(match reason.and_then(Value::as_str) {
+    }
+
+    /// Why the reply ends.
+    fn stop(&mut self, kind: &str, reason: Option<&Value>, events: &mut Vec<Event>) -> StopReason {
+        self.close(events);
+        match reason.and_then(Value::as_str) {
             _ if kind == "completed" && self.refused => StopReason::Refusal,
             _ if kind == "completed" => StopReason::EndTurn,
             Some(word) => stop_reason(word, ""),
             None => StopReason::Other("incomplete, without a reason".to_owned()),
-        })
+        }
+    }
+}
+
+impl Item {
+    /// The name in the API.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Reasoning => "reasoning",
+            Self::FunctionCall { .. } => "function_call",
+        }
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
             let effort = server.options.get("reasoning");
             let (body, limit) = (encode::body(request, effort)?, encode::limit(request, effort));
             let peer = server.endpoint(DEFAULT_BASE_URL, "/responses")?;
-            Ok(peer.exchange(body, ResponsesReply::default(), limit))
+            Ok(peer.exchange(request, body, ResponsesReply::default(), limit))
         },
     )
 };

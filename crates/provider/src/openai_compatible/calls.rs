@@ -8,6 +8,7 @@
 
 use serde_json::Value;
 
+use super::opaque;
 use crate::reply::{NewIds, take, text_of, tool_input};
 use flemma_model::Event;
 
@@ -21,6 +22,8 @@ struct Call {
     id: String,
     name: String,
     arguments: String,
+    /// What the host wants back with it.
+    extra: Value,
 }
 
 impl Call {
@@ -35,6 +38,7 @@ impl PartialCalls {
     pub fn take(&mut self, mut piece: Value, events: &mut Vec<Event>) {
         let index = piece.get("index").and_then(Value::as_u64);
         let id = text_of(&mut piece, "id").unwrap_or_default();
+        let extra = take(&mut piece, opaque::OF_CALL);
         let mut function = take(&mut piece, "function");
         let name = text_of(&mut function, "name").unwrap_or_default();
         let arguments = match take(&mut function, "arguments") {
@@ -48,6 +52,9 @@ impl PartialCalls {
         }
         if call.name.is_empty() {
             call.name = name;
+        }
+        if call.extra.is_null() {
+            call.extra = extra;
         }
         call.arguments.push_str(&arguments);
         events.push(Event::ToolUseProgress { name: call.name.clone(), bytes: call.arguments.len() });
@@ -73,18 +80,21 @@ impl PartialCalls {
         &mut self.0[at]
     }
 
-    /// The calls, complete and in the order in which they began.
-    ///
-    /// # Errors
-    /// When one of them has no name, so that it cannot be known which tool it calls.
-    pub fn finish(self, ids: &mut NewIds) -> Result<Vec<Event>, &'static str> {
-        let finish = |call: Call| {
-            if call.name.is_empty() {
-                return Err("a tool call without a name");
+    /// The calls, complete and in the order in which they began, each behind what `host` wants back with it; and what is wrong
+    /// with one that is left out.
+    pub fn finish(self, host: &str, ids: &mut NewIds) -> (Vec<Event>, Result<(), &'static str>) {
+        let (mut events, mut outcome) = (Vec::new(), Ok(()));
+        for Call { id, name, arguments, extra, .. } in self.0 {
+            if name.is_empty() {
+                outcome = Err("a tool call without a name");
+                continue;
             }
-            let input = tool_input(call.arguments, Value::Null);
-            Ok(Event::ToolUse { id: ids.take(call.id, "call"), name: call.name, input })
-        };
-        self.0.into_iter().map(finish).collect()
+            if !extra.is_null() {
+                events.extend(opaque::mark(opaque::data(opaque::OF_CALL, &extra, host)));
+            }
+            let input = tool_input(arguments, Value::Null);
+            events.push(Event::ToolUse { id: ids.take(id, "call"), name, input });
+        }
+        (events, outcome)
     }
 }

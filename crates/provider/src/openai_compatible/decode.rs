@@ -9,34 +9,39 @@
 //! | the end of the stream               | handled: completes a reply whose reason to end has been said          |
 //! | a comment, an empty event           | ignored on purpose: it only keeps the connection awake                |
 //! | any other JSON, any other field     | ignored on purpose: servers add what they like                        |
-//! | no JSON                             | refused as malformed                                                  |
 //!
 //! | field of `choices[0]`               | what becomes of it                                                    |
 //! |-------------------------------------|-----------------------------------------------------------------------|
-//! | `delta`; `message` in its place     | handled, see below                                                    |
+//! | `delta`                             | handled, see below                                                    |
+//! | `message`                           | handled like it in a reply without deltas: others have all of it again|
 //! | `finish_reason`                     | handled: why the reply ends                                           |
 //! | `index`, `logprobs`                 | ignored on purpose                                                    |
 //!
 //! | field of `delta`                    | what becomes of it                                                    |
 //! |-------------------------------------|-----------------------------------------------------------------------|
-//! | `content`                           | handled: prose; a list of parts as Mistral has it, too                |
+//! | `content`                           | handled: prose; a list of parts as Mistral has it, too; see `think_tags`|
 //! | `reasoning_content`, `reasoning`    | handled: thinking; the first of the two that is there                 |
 //! | `refusal`                           | handled: prose, and the reply ends as a refusal                       |
 //! | `tool_calls`                        | handled: put together by `calls`, handed on at the end                |
+//! | `reasoning_details`                 | handled: see `opaque`                                                 |
 //! | `role`, `audio`, `function_call`    | ignored on purpose: known, not asked for, and long gone               |
 //!
 //! Thinking ends where something else begins. Chunks after the end mean nothing.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{NAME, THINKING_FIELDS, calls::PartialCalls};
+use super::{
+    calls::PartialCalls,
+    opaque,
+    think_tags::{Piece, ThinkTags},
+};
 use crate::{
     Request,
     counts::CountNames,
     reply::{Fault, NewIds, ReadReply, push_text, push_thinking, take, text_of},
     stop_reason::stop_reason,
 };
-use flemma_model::{Event, Signature, StopReason, Usage};
+use flemma_model::{Event, StopReason, Usage};
 
 /// What was read from a cache counts as a part of the prompt everywhere; DeepSeek has a name of its own for it.
 const COUNTS: CountNames = CountNames {
@@ -54,24 +59,39 @@ pub(super) struct CompletionsReply {
     host: String,
     /// The field of the thinking that is open.
     thinking: Option<&'static str>,
+    /// The pieces of thinking that go back as they came.
+    details: Vec<Value>,
+    /// Finds thinking in the prose.
+    tags: ThinkTags,
     calls: PartialCalls,
     ids: NewIds,
+    /// It comes in deltas.
+    has_deltas: bool,
     refused: bool,
     stop: Option<String>,
 }
 
 impl CompletionsReply {
-    /// The reply of `host` to a request.
-    pub(super) fn new(host: &str, request: &Request) -> Self {
+    /// The reply of `host` to a request. `has_think_tags` says whether thinking is looked for in the prose.
+    pub(super) fn new(host: &str, request: &Request, has_think_tags: bool) -> Self {
         Self {
             host: host.to_owned(),
             thinking: None,
+            details: Vec::new(),
+            tags: ThinkTags::new(has_think_tags),
             calls: PartialCalls::default(),
             ids: NewIds::after(request),
+            has_deltas: false,
             refused: false,
             stop: None,
         }
     }
+}
+
+/// Whether there is more in a delta than a role and fields that are empty.
+fn says_something(delta: &Value) -> bool {
+    let is_something = |value: &Value| !matches!(value, Value::Null) && *value != json!("") && *value != json!([]);
+    delta.as_object().is_some_and(|fields| fields.iter().any(|(name, value)| name != "role" && is_something(value)))
 }
 
 impl ReadReply for CompletionsReply {
@@ -79,9 +99,9 @@ impl ReadReply for CompletionsReply {
         let choice = chunk.get_mut("choices").and_then(|choices| choices.get_mut(0)).map(Value::take);
         let is_last = choice.is_none();
         if let Some(mut choice) = choice {
-            for field in ["delta", "message"] {
-                self.extend(take(&mut choice, field), events);
-            }
+            let (delta, message) = (take(&mut choice, "delta"), take(&mut choice, "message"));
+            self.has_deltas |= says_something(&delta);
+            self.extend(if self.has_deltas { delta } else { message }, events);
             self.stop = text_of(&mut choice, "finish_reason").filter(|reason| !reason.is_empty()).or(self.stop.take());
         }
         if let Some(usage) = chunk.get("usage").and_then(|usage| COUNTS.read(usage, Usage::default())) {
@@ -98,26 +118,36 @@ impl ReadReply for CompletionsReply {
         if !is_said && self.stop.is_none() {
             return Ok(());
         }
+        let rest = self.tags.rest();
+        self.piece(rest, events);
         self.end_thinking(events);
-        events.extend(std::mem::take(&mut self.calls).finish(&mut self.ids)?);
+        if !self.details.is_empty() {
+            let details = std::mem::take(&mut self.details).into();
+            events.extend(opaque::mark(opaque::data(opaque::DETAILS, &details, &self.host)));
+        }
+        let (calls, outcome) = std::mem::take(&mut self.calls).finish(&self.host, &mut self.ids);
+        events.extend(calls);
         // Servers leave the reason out before `[DONE]`.
         let word = self.stop.take().unwrap_or_else(|| "stop".to_owned());
         let stop = if self.refused { StopReason::Refusal } else { stop_reason(&word, "") };
         events.push(Event::Finished(stop));
-        Ok(())
+        Ok(outcome?)
     }
 }
 
 impl CompletionsReply {
     fn extend(&mut self, mut delta: Value, events: &mut Vec<Event>) {
-        let thought = THINKING_FIELDS
+        let thought = opaque::TEXTS
             .into_iter()
             .find_map(|field| Some((field, text_of(&mut delta, field).filter(|text| !text.is_empty())?)));
         if let Some((field, text)) = thought {
             self.think(field, text, events);
         }
+        if let Value::Array(details) = take(&mut delta, opaque::DETAILS) {
+            opaque::join(&mut self.details, details);
+        }
         match take(&mut delta, "content") {
-            Value::String(text) => self.say(text, events),
+            Value::String(text) => self.content(text, events),
             Value::Array(parts) => parts.into_iter().for_each(|part| self.part(part, events)),
             _ => {}
         }
@@ -146,6 +176,20 @@ impl CompletionsReply {
         }
     }
 
+    /// Prose, which may begin with thinking in tags.
+    fn content(&mut self, text: String, events: &mut Vec<Event>) {
+        for piece in self.tags.read(text) {
+            self.piece(piece, events);
+        }
+    }
+
+    fn piece(&mut self, piece: Piece, events: &mut Vec<Event>) {
+        match piece {
+            Piece::Thinking(text) => self.think("<think>", text, events),
+            Piece::Prose(text) => self.say(text, events),
+        }
+    }
+
     fn say(&mut self, text: String, events: &mut Vec<Event>) {
         if !text.is_empty() {
             self.end_thinking(events);
@@ -165,8 +209,11 @@ impl CompletionsReply {
     /// Ends the thinking that is open, with a note where it came from if it may go back.
     fn end_thinking(&mut self, events: &mut Vec<Event>) {
         if let Some(field) = self.thinking.take() {
-            let note = || Signature { provider: NAME.to_owned(), value: format!("{field}@{}", self.host) };
-            let signature = THINKING_FIELDS.contains(&field).then(note);
+            let signature = if !self.details.is_empty() {
+                Some(opaque::data(opaque::DETAILS, &std::mem::take(&mut self.details).into(), &self.host))
+            } else {
+                opaque::TEXTS.contains(&field).then(|| opaque::text(field, &self.host))
+            };
             events.push(Event::ThinkingFinished { signature });
         }
     }

@@ -11,13 +11,13 @@
 
 use serde_json::{Value, json};
 
-use super::{NAME, THINKING_FIELDS};
+use super::opaque::{self, Opaque};
 use crate::{
     ProviderError, Request, ThinkingLevel, ToolSpec,
     call_ids::CallIds,
     wire::{self, is_visible},
 };
-use flemma_model::{Attachment, Part, Role, Signature};
+use flemma_model::{Attachment, Part, Role};
 
 /// The most letters of a call's id.
 const MAX_CALL_ID: usize = 40;
@@ -28,10 +28,8 @@ const PROSE_BREAK: &str = "\n\n";
 /// A part of a message, before they are gathered.
 enum Piece<'a> {
     Text(&'a str),
-    Thinking {
-        field: &'a str,
-        text: &'a str,
-    },
+    /// Thinking that goes back, and its text.
+    Thinking(Opaque, &'a str),
     Call(Value),
     /// What a tool said, as a message, and what it shows, with words about whose it is.
     Result(Value, Vec<Value>),
@@ -92,10 +90,7 @@ fn tool(spec: &ToolSpec) -> Value {
 fn piece<'a>(part: &'a Part, host: &str, ids: &mut CallIds<'a>) -> Option<Piece<'a>> {
     Some(match part {
         Part::Text(text) => Piece::Text(Some(text).filter(|text| is_visible(text))?),
-        Part::Thinking { text, signature } => {
-            let text = Some(text.trim()).filter(|text| !text.is_empty())?;
-            Piece::Thinking { field: field(signature.as_ref()?, host)?, text }
-        }
+        Part::Thinking { text, signature } => Piece::Thinking(opaque::read(signature.as_ref()?, host)?, text.trim()),
         Part::ToolUse { id, name, input } => {
             let function = json!({ "name": name, "arguments": wire::object(input).to_string() });
             Piece::Call(json!({ "type": "function", "id": ids.call(id).id, "function": function }))
@@ -115,12 +110,6 @@ fn piece<'a>(part: &'a Part, host: &str, ids: &mut CallIds<'a>) -> Option<Piece<
     })
 }
 
-/// The field in which this host sent a thinking block.
-fn field<'a>(signature: &'a Signature, host: &str) -> Option<&'a str> {
-    let (field, from) = wire::signed_by(NAME, signature)?.split_once('@')?;
-    (from == host && THINKING_FIELDS.contains(&field)).then_some(field)
-}
-
 /// The results, then one message with everything else; joined with the one before, should nothing have been left of
 /// what was between the two.
 fn said_by_user(pieces: Vec<Piece<'_>>, messages: &mut Vec<Value>) {
@@ -135,7 +124,7 @@ fn said_by_user(pieces: Vec<Piece<'_>>, messages: &mut Vec<Value>) {
             Piece::Attachment(attachment) => {
                 said.push(file(attachment).unwrap_or_else(|| text(&attachment.in_words().unwrap_or_default())));
             }
-            Piece::Thinking { .. } | Piece::Call(_) => {}
+            Piece::Thinking(..) | Piece::Call(_) => {}
         }
     }
     parts.append(&mut said);
@@ -180,12 +169,21 @@ fn file(attachment: &Attachment) -> Option<Value> {
 /// One message of all that the model said; `None` where only thinking is left. Its content is null where there are only
 /// calls.
 fn said_by_model(pieces: Vec<Piece<'_>>) -> Option<Value> {
-    let (mut prose, mut thoughts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut prose, mut calls) = (Vec::new(), Vec::new());
+    let (mut thoughts, mut details, mut of_call) = (Vec::new(), Vec::new(), None);
     for piece in pieces {
         match piece {
             Piece::Text(text) => prose.push(text),
-            Piece::Thinking { field, text } => thoughts.push((field, text)),
-            Piece::Call(call) => calls.push(call),
+            Piece::Thinking(Opaque::Text(_), "") => {}
+            Piece::Thinking(Opaque::Text(field), text) => thoughts.push((field, text)),
+            Piece::Thinking(Opaque::Details(pieces), _) => details.extend(pieces),
+            Piece::Thinking(Opaque::OfCall(data), _) => of_call = Some(data),
+            Piece::Call(mut call) => {
+                if let Some(data) = of_call.take() {
+                    call[opaque::OF_CALL] = data;
+                }
+                calls.push(call);
+            }
             Piece::Result(..) | Piece::Attachment(_) => {}
         }
     }
@@ -196,11 +194,14 @@ fn said_by_model(pieces: Vec<Piece<'_>>) -> Option<Value> {
     if calls.is_empty() {
         return Some(message);
     }
-    for field in THINKING_FIELDS {
+    for field in opaque::TEXTS {
         let texts: Vec<_> = thoughts.iter().filter(|(of, _)| *of == field).map(|(_, text)| *text).collect();
         if !texts.is_empty() {
             message[field] = texts.join(PROSE_BREAK).into();
         }
+    }
+    if !details.is_empty() {
+        message[opaque::DETAILS] = details.into();
     }
     message["tool_calls"] = calls.into();
     Some(message)

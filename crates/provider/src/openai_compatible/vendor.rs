@@ -1,6 +1,8 @@
 //! The row of servers of this kind, and their options.
 
-use super::{capabilities, decode::CompletionsReply, encode};
+use serde_json::json;
+
+use super::{capabilities, decode::CompletionsReply, encode, opaque};
 use crate::{
     ErrorKind, Health, ProviderError, Server,
     attachment::AttachmentLimits,
@@ -10,13 +12,10 @@ use crate::{
     vendor::Vendor,
     vendor_error::VendorFailure,
 };
+use flemma_model::options::kinds;
 
 /// The name in the configuration, and the owner of the marks at thinking that goes back.
 pub(super) const NAME: &str = "openai_compatible";
-
-/// The fields in which servers send thinking, and want it back. Which one it was, and whose, is noted in the
-/// signature of the thinking block as `field@host`.
-pub(super) const THINKING_FIELDS: [&str; 2] = ["reasoning_content", "reasoning"];
 
 /// A server. It may not want a key, and there is none to ask where the address is not set.
 pub(crate) static VENDOR: Vendor = Vendor {
@@ -28,10 +27,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
     // Ollama's on this machine.
     base_url: "http://localhost:11434/v1",
     limits: Some(LIMITS),
-    reads_signature: Some(|signature| {
-        let place = signature.value.split_once('@');
-        place.is_some_and(|(field, host)| THINKING_FIELDS.contains(&field) && !host.is_empty())
-    }),
+    reads_signature: Some(opaque::is_readable),
     health: |options, model, environment| {
         let server = Server::new(options.clone(), environment.clone(), |_| Ok(Vec::new()));
         match server.list_models() {
@@ -47,7 +43,11 @@ pub(crate) static VENDOR: Vendor = Vendor {
     failure,
     ..Vendor::new(
         NAME,
-        |table| connection::read(table, &VERSIONED_URL),
+        |table| {
+            let mut options = connection::read(table, &VERSIONED_URL);
+            options["think_tags"] = json!(table.some("think_tags", &kinds::SWITCH));
+            options
+        },
         |server, request| {
             let peer = server.endpoint("", "/chat/completions")?;
             if request.model.trim().is_empty() {
@@ -55,8 +55,8 @@ pub(crate) static VENDOR: Vendor = Vendor {
                 return Err(ProviderError::new(ErrorKind::Options, message));
             }
             let body = encode::body(request, &peer.host)?;
-            let reply = CompletionsReply::new(&peer.host, request);
-            Ok(peer.exchange(body, reply, encode::limit(request)))
+            let reply = CompletionsReply::new(&peer.host, request, server.options.get("think_tags").unwrap_or(true));
+            Ok(peer.exchange(request, body, reply, encode::limit(request)))
         },
     )
 };

@@ -70,7 +70,7 @@ impl XmlDecoder {
         for event in self.events.drain(..) {
             match event {
                 Event::Text(text) => self.reader.read(&text, events),
-                Event::Usage(_) => events.push(event),
+                Event::Usage(_) | Event::Warning(_) => events.push(event),
                 Event::Finished(reason) => {
                     self.reader.end(events);
                     let is_waiting = self.reader.has_calls() && reason == StopReason::EndTurn;

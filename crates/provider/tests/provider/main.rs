@@ -31,6 +31,7 @@ mod providers;
 mod redact;
 mod registry;
 mod rehearsal;
+mod replies;
 mod reply_limit;
 #[path = "../../../../tests/support/responses.rs"]
 mod responses;

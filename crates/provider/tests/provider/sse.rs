@@ -85,12 +85,8 @@ fn a_character_may_be_cut_anywhere() {
 }
 
 #[test]
-fn invalid_utf8_is_an_error_that_names_the_byte() {
-    for chunk in [&b"data: \xc3\x28\n\n"[..], b"data: cut \xc3\n\n"] {
-        let error = decode([chunk]).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Malformed);
-        assert!(error.message.contains("UTF-8 (0xc3)"), "{error}");
-    }
+fn bytes_that_are_not_utf8_are_replaced() {
+    assert_eq!(events(b"data: \xc3\x28\n\ndata: cut \xc3\n\n"), owned(&[("", "\u{fffd}("), ("", "cut \u{fffd}")]));
 }
 
 #[test]
