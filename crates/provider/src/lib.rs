@@ -53,6 +53,7 @@ pub mod connection;
 mod context_overflow;
 mod counts;
 pub mod credential;
+mod dialect;
 mod error;
 mod headers;
 pub mod host;

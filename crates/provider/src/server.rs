@@ -11,6 +11,7 @@ use super::{
     CapabilityProbe, ErrorKind, Exchange, HttpRequest, ProviderError, ReadDocument, Request, VendorOptions,
     attachment::AttachmentLimits,
     auth::Environment,
+    dialect::Dialect,
     headers::Headers,
     models::ModelsRequest,
     reply::{ReadReply, StreamDecoder},
@@ -65,9 +66,22 @@ impl Server {
         self.vendor().name
     }
 
-    /// What images and PDFs it accepts; `None` if it accepts none, and then none are read.
-    pub fn attachment_limits(&self) -> Option<AttachmentLimits> {
-        self.vendor().limits
+    /// What images and PDFs it accepts for a model; `None` if it accepts none at all, and then none are read.
+    pub fn attachment_limits(&self, model: &str) -> Option<AttachmentLimits> {
+        let limits = self.vendor().limits?;
+        let none = AttachmentLimits { vendor: "this model's server", kinds: &[], ..limits };
+        Some(if self.dialect(model).files { limits } else { none })
+    }
+
+    /// The host that is asked, with its port if it is not the usual one; empty if the address is not one.
+    fn host(&self) -> String {
+        let base = self.options.get("base_url").unwrap_or_else(|| self.vendor().base_url.to_owned());
+        host_of(self.vendor(), base.trim()).unwrap_or_default()
+    }
+
+    /// What the server takes for a model.
+    pub(super) fn dialect(&self, model: &str) -> Dialect {
+        Dialect::of(self.name(), &self.host(), model, self.options.get("dialect"))
     }
 
     /// What to ask the server about the model that a request is for, before its tools can be relied on; `None` where

@@ -343,7 +343,7 @@ impl RequestTask {
 
     /// The request with the files that it shows, as far as the provider takes them; `None` if it is not to be sent.
     async fn with_files(&self, provider: &Server, mut request: Request) -> Result<Option<Request>, ProviderError> {
-        let Some(limits) = provider.attachment_limits().filter(|_| request.has_attachments()) else {
+        let Some(limits) = provider.attachment_limits(&request.model).filter(|_| request.has_attachments()) else {
             return Ok(Some(request));
         };
         let (attachments, conversation, readable) =
