@@ -37,6 +37,7 @@ mod reply_limit;
 mod responses;
 mod retry;
 mod scripts;
+mod shapes;
 mod snapshots;
 mod sse;
 mod vendor;
