@@ -145,7 +145,10 @@ impl Turn {
                     }
                     None => {
                         self.give_up(kind, step);
-                        step.tell(Level::Error, error.to_string());
+                        match error.refused {
+                            None => step.tell(Level::Error, error.to_string()),
+                            Some(_) => step.advise(Level::Error, format!("{error}."), "Press Ctrl-] to send the rest."),
+                        }
                     }
                 }
             }

@@ -15,6 +15,7 @@ use super::{
     context_overflow::context_overflow,
     headers::Headers,
     redact::{Redaction, SHORTEST, redact},
+    refusal::Optional,
     reply::{items, str_of},
     vendor::Vendor,
 };
@@ -104,6 +105,8 @@ pub(super) struct Peer {
     pub headers: Headers,
     /// The project and its location, where requests are about one.
     pub scope: (String, String),
+    /// What the request can do without.
+    pub optional: Optional,
 }
 
 /// What an error's body or event says.
@@ -178,6 +181,11 @@ impl Peer {
             failure = VendorFailure::Overflow;
         }
         let mut message = self.headline(failure, status, said, over.flatten());
+        let may_be_a_part = matches!(failure, VendorFailure::Refused | VendorFailure::NotFound);
+        let refused = self.optional.refused(&said.message, &said.names).filter(|_| may_be_a_part);
+        if let Some(refused) = &refused {
+            let _ = write!(message, "; {}", refused.sentence());
+        }
         let is_busy = matches!(failure, VendorFailure::RateLimit | VendorFailure::Overloaded);
         if let Some(seconds) = said.retry_after.filter(|_| is_busy) {
             let _ = write!(message, "; it asks to wait {seconds} s");
@@ -189,7 +197,7 @@ impl Peer {
         if let Some(id) = &said.request_id {
             let _ = write!(message, " [request {}]", self.quote(id, 80));
         }
-        ProviderError { retry_after: said.retry_after, ..ProviderError::new(failure.kind(), message) }
+        ProviderError { retry_after: said.retry_after, refused, ..ProviderError::new(failure.kind(), message) }
     }
 
     fn failure(&self, status: Option<u16>, said: &ErrorBody) -> VendorFailure {

@@ -274,13 +274,12 @@ pub(super) fn sparse(mut object: Value) -> Value {
 }
 
 /// The body of a request: an object, without the fields that say nothing and those that the host does not take.
-pub(super) fn body(body: Value, dialect: &Dialect) -> Result<Vec<u8>, ProviderError> {
+pub(super) fn body(body: Value, dialect: &Dialect) -> Value {
     let mut body = sparse(body);
     if let Some(fields) = body.as_object_mut() {
         fields.retain(|name, _| !dialect.without.contains(name));
     }
-    serde_json::to_vec(&body)
-        .map_err(|error| ProviderError::bug(format!("the request cannot be written as JSON ({error})")))
+    body
 }
 
 /// The error for a conversation without any message to send.

@@ -43,7 +43,7 @@ const TEXT_ONLY: &str = "an error can only have text.";
 ///
 /// # Errors
 /// When the conversation has nothing to send.
-pub(super) fn body(request: &Request, host: &str, dialect: &Dialect) -> Result<Vec<u8>, ProviderError> {
+pub(super) fn body(request: &Request, host: &str, dialect: &Dialect) -> Result<Value, ProviderError> {
     let mut messages = turns(&request.messages, host, dialect);
     if messages.is_empty() {
         return Err(wire::nothing_to_send());
@@ -71,7 +71,7 @@ pub(super) fn body(request: &Request, host: &str, dialect: &Dialect) -> Result<V
         "system": system,
         "messages": messages,
     });
-    wire::body(body, dialect)
+    Ok(wire::body(body, dialect))
 }
 
 /// The mark at the end of what the vendor is to keep.

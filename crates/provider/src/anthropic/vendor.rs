@@ -65,7 +65,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
             // No watch over the limit: the vendor has a word of its own for a context that is full.
             let body = encode::body(request, &peer.host, &server.dialect(&request.model))?;
             let reply = MessagesReply::new(&peer.host, request);
-            Ok(peer.exchange(request, body, reply, None))
+            peer.exchange(request, &body, reply, None)
         },
     )
 };

@@ -59,7 +59,7 @@ impl wire::Piece for Value {
 ///
 /// # Errors
 /// When the conversation has nothing to send.
-pub(super) fn body(request: &Request, effort: Option<Effort>, dialect: &Dialect) -> Result<Vec<u8>, ProviderError> {
+pub(super) fn body(request: &Request, effort: Option<Effort>, dialect: &Dialect) -> Result<Value, ProviderError> {
     let Request { parameters, .. } = request;
     let family = Family::of(&request.model);
     let input = input(request, family, dialect);
@@ -98,7 +98,7 @@ pub(super) fn body(request: &Request, effort: Option<Effort>, dialect: &Dialect)
         "instructions": instructions,
         "input": input,
     });
-    wire::body(body, dialect)
+    Ok(wire::body(body, dialect))
 }
 
 /// The most tokens that the reply to a request may have; `None` leaves it to the API.

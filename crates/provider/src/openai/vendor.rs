@@ -51,7 +51,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
             let body = encode::body(request, effort, &server.dialect(&request.model))?;
             let limit = encode::limit(request, effort);
             let peer = server.endpoint(DEFAULT_BASE_URL, "/responses")?;
-            Ok(peer.exchange(request, body, ResponsesReply::default(), limit))
+            peer.exchange(request, &body, ResponsesReply::default(), limit)
         },
     )
 };

@@ -60,7 +60,7 @@ impl wire::Piece for Piece<'_> {
 ///
 /// # Errors
 /// When the conversation has nothing to send.
-pub(super) fn body(request: &Request, host: &str, dialect: &Dialect) -> Result<Vec<u8>, ProviderError> {
+pub(super) fn body(request: &Request, host: &str, dialect: &Dialect) -> Result<Value, ProviderError> {
     let instructions = wire::system(request).map(|text| json!({ "role": dialect.system_role, "content": text }));
     let mut messages: Vec<Value> = instructions.into_iter().collect();
     let (preface, thinking) = (messages.len(), request.parameters.thinking);
@@ -92,7 +92,7 @@ pub(super) fn body(request: &Request, host: &str, dialect: &Dialect) -> Result<V
         "tools": request.tools.iter().map(tool).collect::<Vec<_>>(),
         "messages": messages,
     });
-    wire::body(body, dialect)
+    Ok(wire::body(body, dialect))
 }
 
 /// The most tokens that the reply to a request may have; `None` leaves it to the server.

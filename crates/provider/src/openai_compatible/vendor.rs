@@ -59,7 +59,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
             let dialect = server.dialect(&request.model);
             let (body, limit) = (encode::body(request, &peer.host, &dialect)?, encode::limit(request, &dialect));
             let reply = CompletionsReply::new(&peer.host, request, server.options.get("think_tags").unwrap_or(true));
-            Ok(peer.exchange(request, body, reply, limit))
+            peer.exchange(request, &body, reply, limit)
         },
     )
 };

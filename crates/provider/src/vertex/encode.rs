@@ -46,7 +46,7 @@ const MAX_NAME: usize = 64;
 ///
 /// # Errors
 /// When the conversation has nothing to send, or a tool's schema cannot be put into the API's dialect.
-pub(super) fn body(request: &Request, dialect: &Dialect) -> Result<Vec<u8>, ProviderError> {
+pub(super) fn body(request: &Request, dialect: &Dialect) -> Result<Value, ProviderError> {
     let is_gemini_3 = thinking::wants_signatures(&request.model);
     let mut contents = contents(&request.messages, is_gemini_3, dialect);
     if contents.is_empty() {
@@ -62,7 +62,7 @@ pub(super) fn body(request: &Request, dialect: &Dialect) -> Result<Vec<u8>, Prov
         "generationConfig": generation_config(request),
         "contents": contents,
     });
-    wire::body(body, dialect)
+    Ok(wire::body(body, dialect))
 }
 
 fn tools(request: &Request) -> Result<Vec<Value>, ProviderError> {

@@ -159,7 +159,7 @@ fn prepare(server: &Server, request: &Request) -> Result<Exchange, ProviderError
     let mut peer = server.endpoint(&host, &path)?;
     peer.scope = (project, location);
     let body = encode::body(request, &server.dialect(model))?;
-    Ok(peer.exchange(request, body, GeminiReply::new(request), encode::limit(request)))
+    peer.exchange(request, &body, GeminiReply::new(request), encode::limit(request))
 }
 
 /// The project that pays: the one in the options, else the environment's or the key file's own.

@@ -29,6 +29,7 @@ mod prefixes;
 #[path = "../../../../tests/support/providers.rs"]
 mod providers;
 mod redact;
+mod refusals;
 mod registry;
 mod rehearsal;
 mod replies;
