@@ -272,6 +272,10 @@ impl Session {
             Effect::UndoStep => shell.undo_step(),
             Effect::Capture => shell.capture(),
             Effect::WriteCaptures => shell.write_captures(),
+            Effect::LeaveOut(files, why) => {
+                let edits = shell.with_document(|document, text| chat::leave_out(document, text, &files, &why));
+                shell.apply(&edits);
+            }
             Effect::Send(request, kind) => {
                 // The usage of a failed attempt is not part of the next one's count.
                 self.account(shell, false);

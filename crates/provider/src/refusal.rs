@@ -19,8 +19,9 @@ use flemma_model::Part;
 pub enum Refusal {
     /// A field of the body.
     Field(&'static str),
-    /// Images and PDFs: those that the request had, as the document names them.
-    Files(Vec<PathBuf>),
+    /// Images and PDFs: those that the request had, as the document names them, and the end of a sentence that says why
+    /// they are left out.
+    Files(Vec<PathBuf>, String),
 }
 
 /// The fields that a request can do without, with other words that servers have for them.
@@ -75,15 +76,18 @@ const NOT_SEEN: [&str; 8] = [
 pub(super) struct Optional {
     fields: Vec<&'static str>,
     files: Vec<PathBuf>,
+    /// The host and the model.
+    taker: String,
 }
 
 impl Optional {
-    /// What is optional in `request`, which is sent as `body`.
-    pub fn of(request: &Request, body: &Value) -> Self {
+    /// What is optional in `request`, which is sent to `host` as `body`.
+    pub fn of(request: &Request, host: &str, body: &Value) -> Self {
         let fields = FIELDS.iter().map(|(field, _)| *field).filter(|field| body.get(field).is_some());
         let attachments = request.messages.iter().flat_map(|message| &message.parts).flat_map(Part::attachments);
         let files = attachments.filter(|attachment| attachment.bytes().is_some());
-        Self { fields: fields.collect(), files: files.map(|attachment| attachment.path.clone()).collect() }
+        let files = files.map(|attachment| attachment.path.clone()).collect();
+        Self { fields: fields.collect(), files, taker: format!("{host} with the model {}", request.model) }
     }
 
     /// The part that the words of an error refuse. `names` are those of the error.
@@ -100,7 +104,7 @@ impl Optional {
             return Some(Refusal::Field(field));
         }
         let is_about_files = !self.files.is_empty() && says(&FILES) && (says(&NOT_TAKEN) || says(&NOT_SEEN));
-        is_about_files.then(|| Refusal::Files(self.files.clone()))
+        is_about_files.then(|| Refusal::Files(self.files.clone(), format!("{} takes no images or PDFs", self.taker)))
     }
 }
 
@@ -116,7 +120,7 @@ impl Refusal {
     pub(super) fn sentence(&self) -> String {
         match self {
             Self::Field(field) => format!("it does not take `{field}`, which is left out from now on"),
-            Self::Files(_) => "it takes no images or PDFs here, which are left out from now on".to_owned(),
+            Self::Files(..) => "with this model it takes no images or PDFs, which are left out from now on".to_owned(),
         }
     }
 
@@ -124,7 +128,7 @@ impl Refusal {
     pub(super) fn apply(&self, dialect: &mut Dialect) {
         match self {
             Self::Field(field) => dialect.without.push((*field).to_owned()),
-            Self::Files(_) => dialect.files = false,
+            Self::Files(..) => dialect.files = false,
         }
     }
 }

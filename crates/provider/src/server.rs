@@ -131,7 +131,7 @@ impl Peer {
         reply: impl ReadReply + 'static,
         limit: Option<u32>,
     ) -> Result<Exchange, ProviderError> {
-        self.optional = Optional::of(request, body);
+        self.optional = Optional::of(request, &self.host, body);
         let body = serde_json::to_vec(body)
             .map_err(|error| ProviderError::bug(format!("the request cannot be written as JSON ({error})")))?;
         let sent = HttpRequest { url: self.url.clone(), headers: self.headers("text/event-stream", &body), body };

@@ -95,10 +95,11 @@ fn what_a_host_does_not_take_is_recognised_by_its_words() {
     for (status, words, field) in SEEN {
         let body = json!({ "error": { "message": words, "code": status } });
         let error = refuse(&server("openai_compatible", ADDRESS), &request(), status, &body);
+        let why = "localhost:8080 with the model test-model takes no images or PDFs".to_owned();
         let files = || vec![PathBuf::from("a.png"), PathBuf::from("/b.png")];
         match (field, &error.refused) {
             ("-", found) => assert_eq!(*found, None, "{words}"),
-            ("", found) => assert_eq!(*found, Some(Refusal::Files(files())), "{words}"),
+            ("", found) => assert_eq!(*found, Some(Refusal::Files(files(), why)), "{words}"),
             (field, Some(Refusal::Field(found))) => assert_eq!(*found, field, "{words}"),
             (_, found) => panic!("{found:?}: {words}"),
         }
