@@ -26,6 +26,10 @@ use flemma_model::{Attachment, Part, Role};
 /// The most letters of a call's id.
 const MAX_CALL_ID: usize = 40;
 
+/// What is sent for a tool that said nothing: some servers take no empty content
+/// (<https://github.com/quailyquaily/mistermorph/pull/46>).
+const SILENT: &str = "(no output)";
+
 /// The separator between two pieces of prose in one message.
 const PROSE_BREAK: &str = "\n\n";
 
@@ -125,7 +129,10 @@ fn pieces<'a>(part: &'a Part, host: &str, ids: &mut CallIds<'a>) -> Vec<Piece<'a
             let id = ids.result(id);
             let shown: Vec<_> = attachments.iter().filter_map(file).collect();
             let about = (!shown.is_empty()).then(|| text(&format!("What the result of the call {id} shows:")));
-            let output = wire::with_notes(wire::marked(output, *is_error), attachments);
+            let mut output = wire::with_notes(wire::marked(output, *is_error), attachments);
+            if !is_visible(&output) {
+                output = SILENT.into();
+            }
             let result = Piece::Result(json!({ "role": "tool", "tool_call_id": id, "content": output }));
             std::iter::once(result).chain(about.into_iter().chain(shown).map(Piece::Shown)).collect()
         }

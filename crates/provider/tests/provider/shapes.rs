@@ -191,6 +191,7 @@ impl Host {
                 let id = string(message, "tool_call_id");
                 let call = open.iter().position(|call| *call == id).unwrap_or_else(|| panic!("{id} answers nothing"));
                 open.remove(call);
+                assert!(!string(message, "content").trim().is_empty(), "{message} says nothing");
             } else {
                 assert!(open.is_empty(), "{open:?} are not answered before {message}");
                 assert_ne!(role, before);
