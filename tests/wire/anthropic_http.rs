@@ -414,7 +414,8 @@ async fn an_empty_stream_is_an_error() {
 
 #[tokio::test]
 async fn an_event_that_cannot_be_read_does_not_end_the_reply() {
-    let events = Stream::new().text(&["fine"]).events();
+    let stream = Stream::new().text(&["fine"]);
+    let events = stream.events();
     let mut bytes = events[..3].concat().into_bytes();
     bytes.extend_from_slice(b"event: content_block_delta\ndata: {\"text\": \xff\n\n");
     bytes.extend_from_slice(events[3..].concat().as_bytes());

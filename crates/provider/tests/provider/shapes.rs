@@ -364,7 +364,7 @@ fn the_users_options_beat_what_is_known_of_a_host() {
         let body = with_options(mistral, &json!({ option: usual[option] }));
         assert_eq!(roles(&body), found, "{option}");
         let id = string(
-            &body["messages"].as_array().unwrap().iter().find(|one| one["role"] == "tool").unwrap(),
+            body["messages"].as_array().unwrap().iter().find(|one| one["role"] == "tool").unwrap(),
             "tool_call_id",
         );
         assert_eq!(id == "call_1", option == "call_ids", "{id}");
