@@ -311,7 +311,8 @@ fn whatever_a_reply_stopped_in_the_next_request_is_taken() {
             for host in hosts() {
                 let body = host.body(&host.server(Value::Null), &document);
                 if let Err(panic) = std::panic::catch_unwind(|| host.check(&body)) {
-                    let words = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+                    let said = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
+                    let words = said.or(panic.downcast_ref::<String>().cloned()).unwrap_or_default();
                     wrong.push(format!("{stop}, {when}, {} {}: {words}", host.address, host.model));
                 }
             }
