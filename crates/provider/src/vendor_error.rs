@@ -112,7 +112,8 @@ pub(super) struct Peer {
 /// What an error's body or event says.
 #[derive(Default)]
 struct ErrorBody {
-    /// The vendor's names for the error, the most precise one first; empty if it is not the vendor's JSON.
+    /// The vendor's names for the error, the most precise one first, and for what it is about; empty if it is not the
+    /// vendor's JSON.
     names: Vec<String>,
     /// The words.
     message: String,
@@ -308,7 +309,7 @@ fn read_json(json: &Value) -> ErrorBody {
     }
     let number = |field| inner.get(field).and_then(Value::as_u64);
     ErrorBody {
-        names: ["code", "type", "status"].into_iter().filter_map(|field| text(inner.get(field))).collect(),
+        names: ["code", "type", "status", "param"].into_iter().filter_map(|field| text(inner.get(field))).collect(),
         message,
         request_id: text(json.get("request_id")),
         status: number("code").and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code)),

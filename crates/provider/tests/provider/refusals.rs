@@ -120,6 +120,34 @@ fn what_a_host_does_not_take_is_recognised_by_its_words() {
 }
 
 #[test]
+fn a_field_may_be_named_beside_the_message() {
+    let detail = json!([{ "type": "extra_forbidden", "loc": ["body", "stream_options", "include_usage"],
+                          "msg": "Extra inputs are not permitted", "input": true }]);
+    for (status, body, field) in [
+        (
+            422,
+            json!({ "object": "error", "message": { "detail": detail }, "type": "invalid_request_error", "code": null }),
+            "stream_options",
+        ),
+        (422, json!({ "detail": detail }), "stream_options"),
+        (
+            400,
+            json!({ "error": { "message": "Unsupported parameter.", "param": "max_tokens", "code": "unsupported_parameter" } }),
+            "max_tokens",
+        ),
+        (
+            400,
+            json!({ "error": { "message": "Provider returned error", "code": 400,
+                               "metadata": { "raw": "temperature is not supported" } } }),
+            "temperature",
+        ),
+    ] {
+        let error = refuse(&server("openai_compatible", ADDRESS), &request(), status, &body);
+        assert_eq!(error.refused, Some(Refusal::Field(field)), "{error}");
+    }
+}
+
+#[test]
 fn what_was_refused_is_left_out_at_that_host_for_that_model() {
     let refusals = Refusals::default();
     let told = |address: &str, model: &str| refusals.tell(server("openai_compatible", address), model);
