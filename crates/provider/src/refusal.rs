@@ -60,16 +60,11 @@ const FILES: [&str; 9] =
     ["image", "vision", "multimodal", "multi-modal", "mmproj", "pdf", "`file`", "content type", "content part"];
 
 /// How they say that they do not take those, besides [`NOT_TAKEN`].
-const NOT_SEEN: [&str; 8] = [
-    "only supported by",
-    "support image input",
-    "not a multimodal",
-    "at most 0",
-    "not enabled",
-    "could not process",
-    "unable to process",
-    "mmproj",
-];
+const NOT_SEEN: [&str; 6] =
+    ["only supported by", "support image input", "not a multimodal", "at most 0", "not enabled", "mmproj"];
+
+/// What says that they do not take one of them, for what it is.
+const NOT_THIS: [&str; 6] = ["format", "mime", "media type", "media_type", "too large", "exceed"];
 
 /// What a request has that it can do without.
 #[derive(Default)]
@@ -103,7 +98,8 @@ impl Optional {
         if let Some((_, field)) = named.min().filter(|_| says(&NOT_TAKEN)) {
             return Some(Refusal::Field(field));
         }
-        let is_about_files = !self.files.is_empty() && says(&FILES) && (says(&NOT_TAKEN) || says(&NOT_SEEN));
+        let takes_none = (says(&NOT_TAKEN) || says(&NOT_SEEN)) && !says(&NOT_THIS);
+        let is_about_files = !self.files.is_empty() && says(&FILES) && takes_none;
         is_about_files.then(|| Refusal::Files(self.files.clone(), format!("{} takes no images or PDFs", self.taker)))
     }
 }

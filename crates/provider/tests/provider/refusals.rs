@@ -46,7 +46,7 @@ fn refuse(server: &Server, request: &Request, status: u16, body: &Value) -> Prov
 }
 
 /// What servers have written, the status, and the field that they mean; an empty one for images.
-const SEEN: [(u16, &str, &str); 24] = [
+const SEEN: [(u16, &str, &str); 27] = [
     (
         400,
         "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
@@ -81,12 +81,19 @@ const SEEN: [(u16, &str, &str); 24] = [
     (400, "At most 0 image(s) may be provided in one request.", ""),
     (400, "Model does not support images. Please use a model that does.", ""),
     (400, "Image input is not enabled for this model", ""),
-    (400, "Could not process image", ""),
     (400, "Unsupported content part type: file", ""),
     // These are no reason to leave anything out.
     (400, "temperature must be between 0 and 1", "-"),
     (400, "This model does not support tools", "-"),
     (400, "image is too large: 12 MB", "-"),
+    (400, "Could not process image", "-"),
+    (
+        400,
+        "You uploaded an unsupported image. Please make sure your image is of one of the following formats: png",
+        "-",
+    ),
+    (400, "Unsupported MIME type: image/gif", "-"),
+    (400, "image exceeds 5 MB maximum, which is not supported", "-"),
     (429, "temperature is unsupported, and you ask too often", "-"),
 ];
 
