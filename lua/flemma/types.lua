@@ -73,6 +73,18 @@
 ---@field base_url? string the server's address, ending in `/v1`; `/chat/completions` is appended
 ---@field headers? table<string, string> headers that are added to every request
 ---@field api_key_command? string|string[] a command that prints the key: a shell command line, or a program and its arguments
+---@field think_tags? boolean whether `<think>` at the beginning of a reply is thinking
+---@field dialect? flemma.Dialect what this server takes of the protocol
+
+---@class flemma.Dialect
+---@field limit? "max_tokens"|"max_completion_tokens" the field with the most tokens of a reply
+---@field system_role? "system"|"developer" the role of the instructions
+---@field call_ids? "any"|"nine" the ids of calls: letters, digits, `_` and `-`, or nine letters and digits
+---@field user_first? boolean whether the conversation has to begin with the user
+---@field user_last? boolean whether the conversation must not end with a reply
+---@field reply_after_results? boolean whether a reply has to stand between results and what the user says next
+---@field files? boolean whether images and PDFs are taken
+---@field without? string[] fields of the request that are not sent
 
 ---@class flemma.Vertex: flemma.OwnParameters
 ---@field base_url? string scheme and host instead of the location's; `/v1/projects/…` is appended

@@ -1,6 +1,6 @@
 //! Effects: what a step asks to be done.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use serde::Serialize;
 
@@ -19,6 +19,8 @@ pub(super) enum Effect {
     Capture,
     /// Write what was found out below the references.
     WriteCaptures,
+    /// Write that these files are left out from now on, and why.
+    LeaveOut(Vec<PathBuf>, String),
     /// Build the request from the document and send it.
     Send(RequestId, RequestKind),
     /// Abort the request. No more events of it are handled.

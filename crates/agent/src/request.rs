@@ -9,7 +9,7 @@ use super::{
 };
 use flemma_chat::Ending;
 use flemma_model::{Event, Hosted, HostedBlock, StopReason, UserError};
-use flemma_provider::{ProviderError, retry};
+use flemma_provider::{ProviderError, Refusal, retry};
 
 impl Turn {
     /// Sends the conversation. No call is open.
@@ -145,7 +145,14 @@ impl Turn {
                     }
                     None => {
                         self.give_up(kind, step);
-                        step.tell(Level::Error, error.to_string());
+                        if let Some(Refusal::Files(files, why)) = &error.refused {
+                            step.push(Effect::UndoStep);
+                            step.push(Effect::LeaveOut(files.clone(), why.clone()));
+                        }
+                        match error.refused {
+                            None => step.tell(Level::Error, error.to_string()),
+                            Some(_) => step.advise(Level::Error, format!("{error}."), "Press Ctrl-] to send the rest."),
+                        }
                     }
                 }
             }

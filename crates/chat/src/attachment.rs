@@ -6,12 +6,12 @@
 //! ```
 //! ````
 //!
-//! The fence contains the text of the result. Each file is a pair of `type` and `path`. Only Flemma writes this info
+//! The fence contains the text of the result. Each file is a pair of `type` and `path`; `left_out` says why none is shown. Only Flemma writes this info
 //! string, for files that a tool shows; the output of a tool is inside a fence that it cannot close. What is sent
 //! depends on the content of the file, not on `type`: see `provider::attachment`.
 
-use super::{Diagnostic, attributes};
-use flemma_model::Attachment;
+use super::{Diagnostic, attributes, left_out::LEFT_OUT};
+use flemma_model::{Attachment, AttachmentContent};
 
 /// The first word of the info string.
 pub(super) const INFO: &str = "flemma:attachment";
@@ -23,7 +23,7 @@ pub(super) fn parse(info: &str) -> Option<Vec<Attachment>> {
     if word != INFO {
         return None;
     }
-    let mut media_type = None;
+    let (mut media_type, mut left_out) = (None, None);
     let mut found = Vec::new();
     for attribute in attributes::read(words).into_iter().filter(|attribute| attribute.sound) {
         match (attribute.key, attribute.value) {
@@ -31,8 +31,12 @@ pub(super) fn parse(info: &str) -> Option<Vec<Attachment>> {
             ("path", Some(path)) if !path.is_empty() => {
                 found.push(Attachment::unread(path.into_owned(), media_type.take().unwrap_or_default()));
             }
+            (LEFT_OUT, Some(why)) => left_out = Some(why.into_owned()),
             _ => {}
         }
+    }
+    if let Some(why) = left_out {
+        found.iter_mut().for_each(|attachment| attachment.content = AttachmentContent::LeftOut(why.clone()));
     }
     Some(found)
 }
@@ -79,6 +83,7 @@ pub(super) fn check(line: usize, info: &str, found: &mut Vec<Diagnostic>) {
                 (paths, types) = (paths + 1, 0);
             }
             Some(_) if key == "type" => types += 1,
+            Some(_) if key == LEFT_OUT => {}
             Some(_) => warn(format!("`{key}` is not known here and is ignored. Use `type` and `path`.")),
         }
     }

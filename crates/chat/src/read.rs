@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     Block, BlockKind, Diagnostic, ParsedMessage, ResultBody, Slice, Speaker, Text,
+    captured::captured_at,
     escape::{unescape, unescape_lines},
     hosted::{self, HostedInfo},
     reference::{Reference, references},
@@ -53,6 +54,9 @@ pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<mode
     for block in &message.blocks {
         match &block.kind {
             BlockKind::Text | BlockKind::CodeFence(_) | BlockKind::Stray(_) => {
+                if let Some((of, _)) = captured_at(message, block, text) {
+                    parts.files.retain(|(written, _)| *written != of);
+                }
                 let has_references = message.role == Speaker::You && block.kind == BlockKind::Text;
                 for line in message.lines_of(block) {
                     let content = lines.content(line);
@@ -145,8 +149,8 @@ fn damaged(message: &ParsedMessage, block: &Block) -> Diagnostic {
 struct Parts {
     done: Vec<Part>,
     prose: String,
-    /// The files that the prose names. They follow it, each file once per message.
-    files: Vec<Attachment>,
+    /// The files that the prose names, and the references. They follow it, each file once per message.
+    files: Vec<(String, Attachment)>,
     /// The files that were named before.
     known: HashSet<Attachment>,
 }
@@ -160,7 +164,9 @@ impl Parts {
     /// A line of prose, or of code in it.
     fn line(&mut self, content: &str, has_references: bool) {
         if has_references {
-            self.files.extend(references(content).iter().filter_map(Reference::attachment));
+            let named = references(content).into_iter();
+            let written = |one: &Reference| content[one.columns.clone()].to_owned();
+            self.files.extend(named.filter_map(|one| Some((written(&one), one.attachment()?))));
         }
         self.prose.push_str(unescape(content));
         self.prose.push('\n');
@@ -172,7 +178,7 @@ impl Parts {
             self.done.push(Part::Text(text.to_owned()));
         }
         self.prose.clear();
-        for file in self.files.drain(..) {
+        for (_, file) in self.files.drain(..) {
             if self.known.insert(file.clone()) {
                 self.done.push(Part::Attachment(file));
             }

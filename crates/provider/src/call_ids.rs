@@ -20,6 +20,9 @@ use flemma_model::{CallId, Role};
 /// Puts an id into the letters that a vendor takes.
 type Form = fn(&CallId) -> Cow<'_, str>;
 
+/// Makes another id of one that is taken, with a number, and of at most so many bytes.
+type Numbered = fn(&str, usize, usize) -> String;
+
 /// A call as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SentCall {
@@ -32,6 +35,7 @@ pub(super) struct SentCall {
 /// Gives out the ids of one request, in the order of the conversation.
 pub(super) struct CallIds<'a> {
     form: Form,
+    numbered: Numbered,
     limit: usize,
     taken: HashSet<String>,
     /// The last number that was put behind an id.
@@ -50,6 +54,7 @@ impl<'a> CallIds<'a> {
     pub fn new(form: Form, limit: usize) -> Self {
         Self {
             form,
+            numbered: with_number,
             limit,
             taken: HashSet::new(),
             numbers: HashMap::new(),
@@ -58,6 +63,11 @@ impl<'a> CallIds<'a> {
             open: HashMap::new(),
             hosted: HashMap::new(),
         }
+    }
+
+    /// The same, where no number may be put behind an id as it is.
+    pub fn numbered(self, numbered: Numbered) -> Self {
+        Self { numbered, ..self }
     }
 
     /// The next message begins. A reply after a message of the user's begins a turn, and a result belongs to a call of
@@ -100,7 +110,7 @@ impl<'a> CallIds<'a> {
         own.unwrap_or_else(|| id.to_owned())
     }
 
-    /// `id`, or `id` with a number behind it where it is taken.
+    /// `id`, or another one with a number where it is taken.
     pub fn unique(&mut self, id: Cow<'_, str>) -> String {
         if !self.taken.contains(&*id) {
             self.taken.insert(id.to_string());
@@ -109,14 +119,19 @@ impl<'a> CallIds<'a> {
         let number = self.numbers.entry(id.to_string()).or_insert(1);
         loop {
             *number += 1;
-            let end = format!("_{number}");
-            let kept = id.floor_char_boundary(self.limit.saturating_sub(end.len()).min(id.len()));
-            let candidate = format!("{}{end}", &id[..kept]);
+            let candidate = (self.numbered)(&id, *number, self.limit);
             if self.taken.insert(candidate.clone()) {
                 return candidate;
             }
         }
     }
+}
+
+/// The id with a number behind it.
+fn with_number(id: &str, number: usize, limit: usize) -> String {
+    let end = format!("_{number}");
+    let kept = id.floor_char_boundary(limit.saturating_sub(end.len()).min(id.len()));
+    format!("{}{end}", &id[..kept])
 }
 
 /// The vendor's own block `raw`, with what `unique` makes of the id in its `field`.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::Refusal;
+
 /// How often one request is sent at most, the first time included.
 pub const MAX_ATTEMPTS: u32 = 4;
 
@@ -16,6 +18,8 @@ pub struct ProviderError {
     pub retry_after: Option<f64>,
     /// How often the request is worth sending, the first time included.
     pub attempts: u32,
+    /// The part of the request that was refused, if it can go without it.
+    pub refused: Option<Refusal>,
     /// What the model is told in place of the results of its calls, if the reply was cut off because of what it did: a sentence.
     pub for_model: Option<String>,
 }
@@ -56,7 +60,14 @@ pub enum ErrorKind {
 impl ProviderError {
     /// An error with a message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after: None, attempts: MAX_ATTEMPTS, for_model: None }
+        Self {
+            kind,
+            message: message.into(),
+            retry_after: None,
+            attempts: MAX_ATTEMPTS,
+            refused: None,
+            for_model: None,
+        }
     }
 
     /// The same, and this is what the model is told of its calls.

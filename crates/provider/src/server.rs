@@ -5,14 +5,17 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
 use url::Url;
 
 use super::{
-    CapabilityProbe, ErrorKind, Exchange, HttpRequest, ProviderError, ReadDocument, Request, VendorOptions,
+    CapabilityProbe, ErrorKind, Exchange, HttpRequest, ProviderError, ReadDocument, Refusal, Request, VendorOptions,
     attachment::AttachmentLimits,
     auth::Environment,
+    dialect::Dialect,
     headers::Headers,
     models::ModelsRequest,
+    refusal::Optional,
     reply::{ReadReply, StreamDecoder},
     vendor::Vendor,
     vendor_error::Peer,
@@ -28,12 +31,14 @@ pub struct Server {
     pub(super) environment: Environment,
     /// Reads a script.
     pub(super) read: ReadDocument,
+    /// What its host has refused in this session.
+    pub(super) refused: Vec<Refusal>,
 }
 
 impl Server {
     /// The vendor of `options`.
     pub fn new(options: VendorOptions, environment: Environment, read: ReadDocument) -> Self {
-        Self { options, environment, read }
+        Self { options, environment, read, refused: Vec::new() }
     }
 
     fn vendor(&self) -> &'static Vendor {
@@ -59,7 +64,8 @@ impl Server {
         if let Some(words) = vendor.no_key.filter(|_| key.is_none() && !is_given) {
             return Err(ProviderError::new(ErrorKind::Authentication, words(vendor)));
         }
-        Ok(Peer { vendor, url: format!("{base}{path}{query}"), host, key, headers, scope: Default::default() })
+        let (url, (scope, optional)) = (format!("{base}{path}{query}"), Default::default());
+        Ok(Peer { vendor, url, host, key, headers, scope, optional })
     }
 
     /// The name in the configuration (`provider = "anthropic"`).
@@ -67,9 +73,24 @@ impl Server {
         self.vendor().name
     }
 
-    /// What images and PDFs it accepts; `None` if it accepts none, and then none are read.
-    pub fn attachment_limits(&self) -> Option<AttachmentLimits> {
-        self.vendor().limits
+    /// What images and PDFs it accepts for a model; `None` if it accepts none at all, and then none are read.
+    pub fn attachment_limits(&self, model: &str) -> Option<AttachmentLimits> {
+        let limits = self.vendor().limits?;
+        let none = AttachmentLimits { vendor: "this model's server", kinds: &[], ..limits };
+        Some(if self.dialect(model).files { limits } else { none })
+    }
+
+    /// The host that is asked, with its port if it is not the usual one; empty if the address is not one.
+    pub(super) fn host(&self) -> String {
+        let base = self.options.get("base_url").unwrap_or_else(|| self.vendor().base_url.to_owned());
+        host_of(self.vendor(), base.trim()).unwrap_or_default()
+    }
+
+    /// What the server takes for a model.
+    pub(super) fn dialect(&self, model: &str) -> Dialect {
+        let mut dialect = Dialect::of(self.name(), &self.host(), model, self.options.get("dialect"));
+        self.refused.iter().for_each(|refused| refused.apply(&mut dialect));
+        dialect
     }
 
     /// What to ask the server about the model that a request is for, before its tools can be relied on; `None` where
@@ -102,15 +123,21 @@ impl Server {
 
 impl Peer {
     /// The exchange of `request` with this body; `reply` reads what comes, of at most `limit` tokens.
+    ///
+    /// # Errors
+    /// When the body cannot be written.
     pub fn exchange(
-        self,
+        mut self,
         request: &Request,
-        body: Vec<u8>,
+        body: &Value,
         reply: impl ReadReply + 'static,
         limit: Option<u32>,
-    ) -> Exchange {
+    ) -> Result<Exchange, ProviderError> {
+        self.optional = Optional::of(request, &self.host, body);
+        let body = serde_json::to_vec(body)
+            .map_err(|error| ProviderError::bug(format!("the request cannot be written as JSON ({error})")))?;
         let sent = HttpRequest { url: self.url.clone(), headers: self.headers("text/event-stream", &body), body };
-        Exchange::Http { request: sent, decoder: Box::new(StreamDecoder::new(self, reply, request, limit)) }
+        Ok(Exchange::Http { request: sent, decoder: Box::new(StreamDecoder::new(self, reply, request, limit)) })
     }
 
     /// A request to `url`, at the same host, whose answer is one piece of JSON.

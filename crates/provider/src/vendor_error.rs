@@ -15,6 +15,7 @@ use super::{
     context_overflow::context_overflow,
     headers::Headers,
     redact::{Redaction, SHORTEST, redact},
+    refusal::Optional,
     reply::{items, str_of},
     vendor::Vendor,
 };
@@ -104,12 +105,15 @@ pub(super) struct Peer {
     pub headers: Headers,
     /// The project and its location, where requests are about one.
     pub scope: (String, String),
+    /// What the request can do without.
+    pub optional: Optional,
 }
 
 /// What an error's body or event says.
 #[derive(Default)]
 struct ErrorBody {
-    /// The vendor's names for the error, the most precise one first; empty if it is not the vendor's JSON.
+    /// The vendor's names for the error, the most precise one first, and for what it is about; empty if it is not the
+    /// vendor's JSON.
     names: Vec<String>,
     /// The words.
     message: String,
@@ -178,6 +182,11 @@ impl Peer {
             failure = VendorFailure::Overflow;
         }
         let mut message = self.headline(failure, status, said, over.flatten());
+        let may_be_a_part = matches!(failure, VendorFailure::Refused | VendorFailure::NotFound);
+        let refused = self.optional.refused(&said.message, &said.names).filter(|_| may_be_a_part);
+        if let Some(refused) = &refused {
+            let _ = write!(message, "; {}", refused.sentence());
+        }
         let is_busy = matches!(failure, VendorFailure::RateLimit | VendorFailure::Overloaded);
         if let Some(seconds) = said.retry_after.filter(|_| is_busy) {
             let _ = write!(message, "; it asks to wait {seconds} s");
@@ -189,7 +198,7 @@ impl Peer {
         if let Some(id) = &said.request_id {
             let _ = write!(message, " [request {}]", self.quote(id, 80));
         }
-        ProviderError { retry_after: said.retry_after, ..ProviderError::new(failure.kind(), message) }
+        ProviderError { retry_after: said.retry_after, refused, ..ProviderError::new(failure.kind(), message) }
     }
 
     fn failure(&self, status: Option<u16>, said: &ErrorBody) -> VendorFailure {
@@ -300,7 +309,7 @@ fn read_json(json: &Value) -> ErrorBody {
     }
     let number = |field| inner.get(field).and_then(Value::as_u64);
     ErrorBody {
-        names: ["code", "type", "status"].into_iter().filter_map(|field| text(inner.get(field))).collect(),
+        names: ["code", "type", "status", "param"].into_iter().filter_map(|field| text(inner.get(field))).collect(),
         message,
         request_id: text(json.get("request_id")),
         status: number("code").and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code)),

@@ -6,11 +6,14 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{ErrorKind, ProviderError, Request, call_ids::CallIds};
+use super::{ErrorKind, ProviderError, Request, call_ids::CallIds, dialect::Dialect};
 use flemma_model::{Attachment, CallId, Digest, Message, Part, Role, Signature};
 
 /// What is sent for a tool that failed without a message.
 pub(super) const SILENT_ERROR: &str = "The tool failed and said nothing.";
+
+/// The letters of an id where there may be no more.
+const NINE: usize = 9;
 
 /// Hex digits that replace the rest of an id that is too long.
 const HASH_DIGITS: usize = 16;
@@ -40,29 +43,111 @@ pub(super) fn is_visible(text: &str) -> bool {
     !text.trim().is_empty()
 }
 
-/// The messages as turns: the parts of each as `encode` has them, neighbours of the same role joined, those with nothing
-/// to send left out. In what the user says the parts are in the order of their `place`, so that results come right after
-/// the calls that they answer, and everything keeps its order otherwise. `ids` are those of the calls, for `encode`.
-pub(super) fn turns<'a, M: AsRef<Message>, T, K: Ord>(
+/// What is said where a conversation has to begin with the user, and does not.
+const BEGIN: &str = "Begin.";
+
+/// What stands for the reply between results and what the user says next, where one has to be there.
+const NOTED: &str = "Noted.";
+
+/// What is said where a conversation must not end with a reply, and does.
+const GO_ON: &str = "Go on.";
+
+/// A part of a turn as an encoder has it.
+pub(super) trait Piece {
+    /// What it is in the order of a conversation.
+    fn kind(&self) -> PieceKind;
+
+    /// These words, of either side.
+    fn words(words: &'static str) -> Self;
+}
+
+/// What a piece is in the order of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PieceKind {
+    /// The result of a call, with its place among the results.
+    Result(usize),
+    /// What either side says or shows.
+    Said,
+    /// A call, or what a hosted tool did.
+    Call,
+    Thinking,
+    /// Belongs to another piece, and is nothing without it.
+    Mark,
+}
+
+impl PieceKind {
+    fn is_result(self) -> bool {
+        matches!(self, Self::Result(_))
+    }
+
+    /// Whether a turn may consist of it.
+    fn is_whole(self) -> bool {
+        !matches!(self, Self::Thinking | Self::Mark)
+    }
+}
+
+/// The messages as turns in the order that a host takes. The parts of each are as `encode` has them. Neighbours of the same
+/// role are joined. What has nothing to send is left out, and so is the thinking at the end of a reply that was stopped
+/// in it. In what the user says the results come first, right after the calls that they answer, and everything keeps its
+/// order otherwise. `ids` are those of the calls, for `encode`.
+pub(super) fn turns<'a, M: AsRef<Message>, T: Piece>(
     messages: &'a [M],
+    dialect: &Dialect,
     mut ids: CallIds<'a>,
     mut encode: impl FnMut(&'a Message, &mut CallIds<'a>) -> Vec<T>,
-    place: impl Fn(&T) -> K,
 ) -> Vec<(Role, Vec<T>)> {
     let mut turns: Vec<(Role, Vec<T>)> = Vec::new();
     for message in messages.iter().map(AsRef::as_ref) {
         ids.begin(message.role);
-        let parts = encode(message, &mut ids);
-        match turns.last_mut() {
-            _ if parts.is_empty() => {}
-            Some((role, joined)) if *role == message.role => joined.extend(parts),
-            _ => turns.push((message.role, parts)),
+        join(&mut turns, message.role, encode(message, &mut ids));
+    }
+    let mut sent = Vec::new();
+    for (role, mut parts) in turns {
+        let end = parts.iter().rposition(|part| part.kind().is_whole()).map_or(0, |last| last + 1);
+        let marks = parts.split_off(end);
+        if end > 0 {
+            parts.extend(marks.into_iter().filter(|part| part.kind() == PieceKind::Mark));
+            join(&mut sent, role, parts);
         }
     }
-    for (_, parts) in turns.iter_mut().filter(|(role, _)| *role == Role::User) {
-        parts.sort_by_key(&place);
+    for (_, parts) in sent.iter_mut().filter(|(role, _)| *role == Role::User) {
+        parts.sort_by_key(|part| if let PieceKind::Result(place) = part.kind() { place } else { usize::MAX });
     }
-    turns
+    in_order(sent, dialect)
+}
+
+/// Adds parts to a conversation, to its last turn if that is of the same role.
+fn join<T>(turns: &mut Vec<(Role, Vec<T>)>, role: Role, parts: Vec<T>) {
+    match turns.last_mut() {
+        _ if parts.is_empty() => {}
+        Some((last, joined)) if *last == role => joined.extend(parts),
+        _ => turns.push((role, parts)),
+    }
+}
+
+/// The turns with what a dialect wants said between them, before the first and after the last.
+fn in_order<T: Piece>(turns: Vec<(Role, Vec<T>)>, dialect: &Dialect) -> Vec<(Role, Vec<T>)> {
+    let mut order = Vec::with_capacity(turns.len());
+    if dialect.user_first && turns.first().is_some_and(|(role, _)| *role == Role::Assistant) {
+        order.push((Role::User, vec![T::words(BEGIN)]));
+    }
+    for (role, mut parts) in turns {
+        let results = parts.iter().take_while(|part| part.kind().is_result()).count();
+        if dialect.reply_after_results && results > 0 && results < parts.len() {
+            let said = parts.split_off(results);
+            order.extend([(role, parts), (Role::Assistant, vec![T::words(NOTED)])]);
+            parts = said;
+        }
+        order.push((role, parts));
+    }
+    // A reply in which a hosted tool waits goes on as it is.
+    let is_said = |part: &T| matches!(part.kind(), PieceKind::Said | PieceKind::Mark);
+    let ends_with_reply =
+        order.last().is_some_and(|(role, parts)| *role == Role::Assistant && parts.last().is_some_and(is_said));
+    if dialect.user_last && ends_with_reply {
+        order.push((Role::User, vec![T::words(GO_ON)]));
+    }
+    order
 }
 
 /// The parts of a message with the thinking that `provider` signed in front of what came of it. Other tools write it at
@@ -117,6 +202,15 @@ pub(super) fn call_id(id: &CallId, limit: usize) -> Cow<'_, str> {
 /// The ids for an API that takes ASCII letters, digits, `_` and `-`, and at most `LIMIT` of them.
 pub(super) fn plain_ids<'a, const LIMIT: usize>() -> CallIds<'a> {
     CallIds::new(|id| call_id(id, LIMIT), LIMIT)
+}
+
+/// The ids for an API that takes nine letters and digits and nothing else. Those that are so are kept; others are a hash.
+pub(super) fn nine_ids<'a>() -> CallIds<'a> {
+    fn nine(id: &str) -> String {
+        let is_nine = id.len() == NINE && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if is_nine { id.to_owned() } else { hex(&[id.as_bytes()])[..NINE].to_owned() }
+    }
+    CallIds::new(|id| nine(&id.0).into(), NINE).numbered(|id, number, _| nine(&format!("{id} {number}")))
 }
 
 /// SHA-256 over `pieces`, each with its length, in hex digits.
@@ -179,10 +273,13 @@ pub(super) fn sparse(mut object: Value) -> Value {
     object
 }
 
-/// The body of a request: an object, without the fields that say nothing.
-pub(super) fn body(body: Value) -> Result<Vec<u8>, ProviderError> {
-    serde_json::to_vec(&sparse(body))
-        .map_err(|error| ProviderError::bug(format!("the request cannot be written as JSON ({error})")))
+/// The body of a request: an object, without the fields that say nothing and those that the host does not take.
+pub(super) fn body(body: Value, dialect: &Dialect) -> Value {
+    let mut body = sparse(body);
+    if let Some(fields) = body.as_object_mut() {
+        fields.retain(|name, _| !dialect.without.contains(name));
+    }
+    body
 }
 
 /// The error for a conversation without any message to send.

@@ -26,8 +26,8 @@ use flemma_chat as chat;
 use flemma_config::ProviderOptions;
 use flemma_model::{Event, Message, UserError};
 use flemma_provider::{
-    CapabilityProbe, Exchange, ProviderError, Request, Server, auth::Environment, credential::Credential, host,
-    reply_limit::ReplyLimit, xml_tools,
+    CapabilityProbe, Exchange, ProviderError, Refusals, Request, Server, auth::Environment, credential::Credential,
+    host, reply_limit::ReplyLimit, xml_tools,
 };
 use flemma_tools::builtin::Readable;
 
@@ -102,6 +102,7 @@ struct Shared {
     http: Arc<Http>,
     attachments: Arc<Attachments>,
     credentials: Credentials,
+    refusals: Refusals,
     /// What has been said or asked about servers, so that it is not again.
     known: Mutex<HashSet<String>>,
 }
@@ -110,7 +111,13 @@ impl Default for Worker {
     fn default() -> Self {
         let http = Arc::<Http>::default();
         let credentials = Credentials::new(Arc::clone(&http));
-        let shared = Shared { http, credentials, attachments: Arc::default(), known: Mutex::default() };
+        let shared = Shared {
+            http,
+            credentials,
+            refusals: Refusals::default(),
+            attachments: Arc::default(),
+            known: Mutex::default(),
+        };
         Self { runtime: OnceCell::new(), shared: Arc::new(shared) }
     }
 }
@@ -258,7 +265,8 @@ impl RequestTask {
     async fn run(&self, recipient: Recipient, request: Request) -> Result<(), ProviderError> {
         let Recipient { environment, credential, build, max_reply_bytes } = recipient;
         let environment = self.shared.credentials.complete(environment, credential.as_ref(), self.timeouts).await?;
-        let provider = build(environment)?;
+        let model = request.model.clone();
+        let provider = self.shared.refusals.tell(build(environment)?, &model);
         let Some(request) = self.with_files(&provider, request).await? else { return Ok(()) };
         let is_xml = request.parameters.calls_in_xml;
         let probe = if is_xml { None } else { provider.capability_probe(&request) };
@@ -273,6 +281,7 @@ impl RequestTask {
                 let result = self.shared.http.perform(request, decoder, self.timeouts, sink).await;
                 if let Err(error) = &result {
                     self.shared.credentials.forget_refused(credential.as_ref(), error);
+                    self.shared.refusals.learn(&provider, &model, error);
                 }
                 result
             }
@@ -343,7 +352,7 @@ impl RequestTask {
 
     /// The request with the files that it shows, as far as the provider takes them; `None` if it is not to be sent.
     async fn with_files(&self, provider: &Server, mut request: Request) -> Result<Option<Request>, ProviderError> {
-        let Some(limits) = provider.attachment_limits().filter(|_| request.has_attachments()) else {
+        let Some(limits) = provider.attachment_limits(&request.model).filter(|_| request.has_attachments()) else {
             return Ok(Some(request));
         };
         let (attachments, conversation, readable) =

@@ -57,7 +57,7 @@ fn bodies() -> Vec<(String, &'static str, Value)> {
                         tools: Arc::clone(tools),
                         parameters: parameters.clone(),
                     };
-                    if let Some(limits) = provider.attachment_limits() {
+                    if let Some(limits) = provider.attachment_limits(model) {
                         let folder = Readable::new(folder("fixtures/conversations"), Arc::default(), Arc::default());
                         Attachments::default().read(ConversationId(1), &mut request, &folder, &limits);
                     }

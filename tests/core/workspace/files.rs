@@ -7,6 +7,8 @@ use flemma_runtime::trust::Trusted;
 use flemma_workspace::{LuaFile, ports::Question};
 use serde_json::json;
 
+use crate::http::Reply;
+
 use super::{
     harness::{Harness, Setup, calls, commands, prose},
     scripts::text,
@@ -267,4 +269,67 @@ fn a_vetted_file_is_sent_in_every_request_of_a_turn() {
     for n in 0..2 {
         assert!(chat.words(n).contains("open"), "{}", chat.words(n));
     }
+}
+
+#[test]
+fn an_image_that_the_host_refuses_is_noted_in_the_file_and_the_conversation_goes_on() {
+    let input = json!({ "label": null, "path": "pic.png", "offset": null, "limit": null });
+    let why = "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj";
+    let refusal = Reply::json(500, &json!({ "error": { "code": 500, "message": why, "type": "server_error" } }));
+    let chat = Harness::new("@You:\nHello", [calls([("read", input)]), refusal, prose("black")]);
+    chat.put("pic.png", BASE64_STANDARD.decode(PIXEL).unwrap());
+    chat.put("mine.png", BASE64_STANDARD.decode(PIXEL).unwrap());
+    chat.type_below("See @./mine.png");
+    chat.go();
+    chat.wait_for_words("which are left out from now on");
+    let (host, path) = (chat.server.host(), chat.work("pic.png"));
+    let reason = format!("{host} with the model qwen3 takes no images or PDFs");
+    let note = |name: &str| format!("```flemma:captured of=\"@./{name}\"\n[./{name} was left out: {reason}]\n```");
+    let fence = format!("```flemma:attachment type=image/png path=\"{}\" left_out=\"{reason}\"\n", path.display());
+    assert!(chat.text().contains(&note("mine.png")), "{}", chat.text());
+    assert!(chat.text().contains(&fence), "{}", chat.text());
+    // The key that sends is all that it takes.
+    chat.go();
+    chat.wait_for("@Assistant:\nblack");
+    assert!(chat.body(1).to_string().contains("data:image/png"));
+    let sent = chat.body(2)["messages"].to_string();
+    assert!(!sent.contains("data:image/png") && sent.contains("takes no images or PDFs"), "{sent}");
+    // Another one is not even tried in this session.
+    chat.put("more.png", BASE64_STANDARD.decode(PIXEL).unwrap());
+    chat.type_below("And @./more.png");
+    chat.server.push(prose("dark"));
+    chat.go();
+    chat.wait_for_words("more.png is not shown to the model");
+    chat.wait_for("@Assistant:\ndark");
+}
+
+#[test]
+fn a_note_in_the_place_of_an_image_outlives_the_session() {
+    let reason = "h takes no images";
+    let text = format!(
+        "@You:\nSee @./mine.png\n\n```flemma:captured of=\"@./mine.png\"\n[./mine.png was left out: {reason}]\n```"
+    );
+    let chat = Harness::new(&text, [prose("ok")]);
+    chat.put("mine.png", BASE64_STANDARD.decode(PIXEL).unwrap());
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    assert!(!chat.body(0).to_string().contains("data:image/png"));
+    assert!(chat.words(0).contains("was left out: h takes no images"), "{}", chat.words(0));
+}
+
+#[test]
+fn a_field_that_the_host_refuses_is_left_out_of_the_next_request() {
+    let options = json!({ "parameters": { "temperature": 0.5 } });
+    let why = "Unsupported value: 'temperature' does not support 0.5 with this model.";
+    let refusal = Reply::json(400, &json!({ "error": { "message": why, "code": "unsupported_value" } }));
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [refusal, prose("fine"), prose("again")]);
+    chat.go();
+    chat.wait_for_words("it does not take `temperature`, which is left out from now on");
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
+    chat.type_below("And now?");
+    chat.go();
+    chat.wait_for("@Assistant:\nagain");
+    let temperature = |n: usize| chat.body(n).get("temperature").cloned();
+    assert_eq!([temperature(0), temperature(1), temperature(2)], [Some(json!(0.5)), None, None]);
 }

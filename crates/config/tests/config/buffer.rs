@@ -316,8 +316,9 @@ fn every_option_but_harmless_ones_needs_trust() {
     assert!(read > 20, "{read}");
     // An option that is new needs trust until it is listed here.
     let harmless = ["thinking", "temperature", "max_tokens", "cache_retention"];
-    let samples = json!([true, 1, 0.5, 5000, "low", "short", "native", "anthropic", "age", ["bash"], { "bash": 1 }]);
-    let samples = samples.as_array().unwrap();
+    let words = ["low", "short", "native", "anthropic", "age", "max_tokens", "system", "any"];
+    let samples = json!([true, 1, 0.5, 5000, ["bash"], { "bash": 1 }]);
+    let samples: Vec<_> = samples.as_array().unwrap().iter().cloned().chain(words.map(Value::from)).collect();
     for (path, node) in known() {
         let mut taken = 0;
         for spelled in samples.iter().flat_map(|value| spellings(&path, value)) {

@@ -20,9 +20,10 @@ use super::{
 use crate::{
     CacheRetention, HostedTool, ProviderError, Request, ToolSpec,
     call_ids::{CallIds, renamed},
+    dialect::Dialect,
     reply::str_of,
     signature::{from_base64, of_host},
-    wire::{self, SILENT_ERROR, is_visible, object},
+    wire::{self, PieceKind, SILENT_ERROR, is_visible, object},
 };
 use flemma_model::{Attachment, CallId, HostedBlock, Message, Part, Role, Signature};
 
@@ -38,12 +39,12 @@ const MAX_CALL_ID: usize = 64;
 /// Why an error shows no file.
 const TEXT_ONLY: &str = "an error can only have text.";
 
-/// The body of a streamed request to `host`.
+/// The body of a streamed request to `host`, which speaks this dialect.
 ///
 /// # Errors
 /// When the conversation has nothing to send.
-pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderError> {
-    let mut messages = turns(&request.messages, host);
+pub(super) fn body(request: &Request, host: &str, dialect: &Dialect) -> Result<Value, ProviderError> {
+    let mut messages = turns(&request.messages, host, dialect);
     if messages.is_empty() {
         return Err(wire::nothing_to_send());
     }
@@ -59,7 +60,7 @@ pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderErr
     }
     let ThinkingSettings { max_tokens, thinking, effort, temperature } =
         family::ask(&request.model, &request.parameters);
-    wire::body(json!({
+    let body = json!({
         "model": request.model,
         "max_tokens": max_tokens,
         "stream": true,
@@ -69,7 +70,8 @@ pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderErr
         "tools": tools,
         "system": system,
         "messages": messages,
-    }))
+    });
+    Ok(wire::body(body, dialect))
 }
 
 /// The mark at the end of what the vendor is to keep.
@@ -101,7 +103,7 @@ fn hosted(tool: &HostedTool) -> Value {
 }
 
 /// The messages as turns, which alternate.
-fn turns<'a, M: AsRef<Message>>(messages: &'a [M], host: &str) -> Vec<Value> {
+fn turns<'a, M: AsRef<Message>>(messages: &'a [M], host: &str, dialect: &Dialect) -> Vec<Value> {
     let mut whole = whole(messages).into_iter();
     let mut encode = |part: &'a Part, ids: &mut CallIds<'a>| match part {
         Part::Hosted(_) if whole.next() != Some(true) => None,
@@ -112,23 +114,8 @@ fn turns<'a, M: AsRef<Message>>(messages: &'a [M], host: &str) -> Vec<Value> {
         let parts = wire::thinking_first(message, NAME, |_| true).into_iter();
         parts.filter(|part| has_calls || !is_unsigned(part)).filter_map(|part| encode(part, ids)).collect()
     };
-    let is_other = |piece: &Piece<'_>| !matches!(piece, Piece::Block(block) if block["type"] == "tool_result");
-    let turns = wire::turns(messages, wire::plain_ids::<MAX_CALL_ID>(), encode, is_other);
-    let mut turns: Vec<_> = turns.into_iter().map(|(role, pieces)| (role, blocks(pieces))).collect();
-    // The API refuses a reply that ends in thinking, as one does that was stopped.
-    for (_, blocks) in &mut turns {
-        let is_thinking = |block: &Value| matches!(str_of(block, "type"), "thinking" | "redacted_thinking");
-        blocks.truncate(blocks.iter().rposition(|block| !is_thinking(block)).map_or(0, |last| last + 1));
-    }
-    // Then nothing may be left, nor of one with nothing but citations.
-    turns.retain(|(_, blocks)| !blocks.is_empty());
-    turns.dedup_by(|(next, more), (role, blocks)| {
-        let is_same = next == role;
-        if is_same {
-            blocks.append(more);
-        }
-        is_same
-    });
+    let turns = wire::turns(messages, dialect, wire::plain_ids::<MAX_CALL_ID>(), encode).into_iter();
+    let mut turns: Vec<_> = turns.map(|(role, pieces)| (role, blocks(pieces))).collect();
     // A reply that is to be continued must not end in white space.
     if let Some((Role::Assistant, blocks)) = turns.last_mut()
         && let Some(Value::String(text)) = blocks.last_mut().and_then(|block| block.get_mut("text"))
@@ -145,6 +132,25 @@ enum Piece<'a> {
     Block(Value),
     /// What the text before it cites.
     Citations(&'a Value),
+}
+
+impl wire::Piece for Piece<'_> {
+    fn kind(&self) -> PieceKind {
+        match self {
+            Self::Text(_) => PieceKind::Said,
+            Self::Citations(_) => PieceKind::Mark,
+            Self::Block(block) => match str_of(block, "type") {
+                "tool_result" => PieceKind::Result(0),
+                "thinking" | "redacted_thinking" => PieceKind::Thinking,
+                "text" | "image" | "document" => PieceKind::Said,
+                _ => PieceKind::Call,
+            },
+        }
+    }
+
+    fn words(words: &'static str) -> Self {
+        Self::Text(words)
+    }
 }
 
 /// The blocks, with citations at the words that they belong to.

@@ -63,8 +63,9 @@ pub(crate) static VENDOR: Vendor = Vendor {
         |server, request| {
             let peer = server.endpoint(DEFAULT_BASE_URL, "/v1/messages")?;
             // No watch over the limit: the vendor has a word of its own for a context that is full.
-            let (body, reply) = (encode::body(request, &peer.host)?, MessagesReply::new(&peer.host, request));
-            Ok(peer.exchange(request, body, reply, None))
+            let body = encode::body(request, &peer.host, &server.dialect(&request.model))?;
+            let reply = MessagesReply::new(&peer.host, request);
+            peer.exchange(request, &body, reply, None)
         },
     )
 };

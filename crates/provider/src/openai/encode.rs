@@ -20,7 +20,9 @@ use super::{
 use crate::{
     CacheRetention, HostedTool, ProviderError, Request, ToolSpec,
     call_ids::{CallIds, renamed},
-    wire::{self, is_visible},
+    dialect::Dialect,
+    reply::str_of,
+    wire::{self, PieceKind, is_visible},
 };
 use flemma_model::{Attachment, HostedBlock, Part, Role};
 
@@ -38,14 +40,29 @@ fn is_said(piece: &Value) -> bool {
     piece["type"].as_str().is_some_and(|kind| kind.starts_with("input_"))
 }
 
-/// The body of a streamed request. `effort` beats what the request says about thinking.
+impl wire::Piece for Value {
+    fn kind(&self) -> PieceKind {
+        match str_of(self, "type") {
+            "function_call_output" => PieceKind::Result(0),
+            "reasoning" => PieceKind::Thinking,
+            _ if is_said(self) => PieceKind::Said,
+            _ => PieceKind::Call,
+        }
+    }
+
+    fn words(words: &'static str) -> Self {
+        input_text(words)
+    }
+}
+
+/// The body of a streamed request in this dialect. `effort` beats what the request says about thinking.
 ///
 /// # Errors
 /// When the conversation has nothing to send.
-pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>, ProviderError> {
+pub(super) fn body(request: &Request, effort: Option<Effort>, dialect: &Dialect) -> Result<Value, ProviderError> {
     let Request { parameters, .. } = request;
     let family = Family::of(&request.model);
-    let input = input(request, family);
+    let input = input(request, family, dialect);
     if input.is_empty() {
         return Err(wire::nothing_to_send());
     }
@@ -59,7 +76,7 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
     let caches = parameters.cache_retention != CacheRetention::None;
     let summary = is_wanted.then_some("auto");
     let reasoning = effort.map(|effort| wire::sparse(json!({ "effort": effort, "summary": summary })));
-    wire::body(json!({
+    let body = json!({
         "model": request.model,
         "stream": true,
         "store": false,
@@ -80,7 +97,8 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
         "tools": tools,
         "instructions": instructions,
         "input": input,
-    }))
+    });
+    Ok(wire::body(body, dialect))
 }
 
 /// The most tokens that the reply to a request may have; `None` leaves it to the API.
@@ -139,17 +157,13 @@ fn include(reasons: bool, hosted: &[HostedTool]) -> Vec<&'static str> {
 }
 
 /// The conversation as items.
-fn input(request: &Request, family: Option<&Family>) -> Vec<Value> {
+fn input(request: &Request, family: Option<&Family>, dialect: &Dialect) -> Vec<Value> {
     let takes_reasoning = family.is_none_or(Family::reasons);
-    let turns = wire::turns(
-        &request.messages,
-        wire::plain_ids::<MAX_CALL_ID>(),
-        |message, ids| {
-            let parts = wire::thinking_first(message, NAME, |part| matches!(part, Part::ToolUse { .. }));
-            parts.into_iter().filter_map(|part| piece(part, takes_reasoning, ids)).collect()
-        },
-        |piece| piece["type"] != "function_call_output",
-    );
+    let encode = |message, ids: &mut _| {
+        let parts = wire::thinking_first(message, NAME, |part| matches!(part, Part::ToolUse { .. }));
+        parts.into_iter().filter_map(|part| piece(part, takes_reasoning, ids)).collect()
+    };
+    let turns = wire::turns(&request.messages, dialect, wire::plain_ids::<MAX_CALL_ID>(), encode);
     let mut items = Vec::new();
     for (role, pieces) in turns {
         match role {
@@ -223,10 +237,7 @@ fn said_by_user(pieces: Vec<Value>, items: &mut Vec<Value>) {
 
 /// What the model said, item by item: its words are a plain string, and it shows no files. Prose before a call is
 /// commentary, prose behind the last one the answer: newer models mark theirs so and do worse when the mark is missing.
-fn said_by_model(mut pieces: Vec<Value>, phases: bool, items: &mut Vec<Value>) {
-    // Reasoning that nothing follows is refused: an interrupted reply may end in it.
-    let followed = pieces.iter().rposition(|piece| piece["type"] != "reasoning");
-    pieces.truncate(followed.map_or(0, |last| last + 1));
+fn said_by_model(pieces: Vec<Value>, phases: bool, items: &mut Vec<Value>) {
     let last_call = pieces.iter().rposition(|piece| !is_said(piece));
     for (nth, piece) in pieces.into_iter().enumerate() {
         if piece["type"] == "input_text" {

@@ -48,9 +48,10 @@ pub(crate) static VENDOR: Vendor = Vendor {
         |server, request| {
             // How hard the model is asked to think. It beats `parameters.thinking`, and is sent as it is.
             let effort = server.options.get("reasoning");
-            let (body, limit) = (encode::body(request, effort)?, encode::limit(request, effort));
+            let body = encode::body(request, effort, &server.dialect(&request.model))?;
+            let limit = encode::limit(request, effort);
             let peer = server.endpoint(DEFAULT_BASE_URL, "/responses")?;
-            Ok(peer.exchange(request, body, ResponsesReply::default(), limit))
+            peer.exchange(request, &body, ResponsesReply::default(), limit)
         },
     )
 };

@@ -1,26 +1,34 @@
-//! The body of a request: what every server takes, and nothing else.
+//! The body of a request: what every server takes and nothing else, but for what a [`Dialect`] says.
 //!
 //! The same conversation always gives the same bytes, and a longer one the same bytes up to where it grew, so that a
 //! server finds what it has computed already. So the keys have one order and `messages` is last.
 //!
 //! Content is a plain string wherever there is no file, roles alternate (the templates of many models want both),
 //! results are messages of the role `tool` right behind the calls that they answer (text alone: the files of a result
-//! follow in the user's next message, which says whose they are), and `max_tokens` has its old name. Thinking goes back
+//! follow in the user's next message, which says whose they are), and the limit has its old name. Thinking goes back
 //! in the field that it came in, to the server that it came from, and only with calls: some models go on from it
 //! (<https://api-docs.deepseek.com/guides/thinking_mode>), others refuse it.
 
 use serde_json::{Value, json};
 
-use super::opaque::{self, Opaque};
+use super::{
+    NAME,
+    opaque::{self, Opaque},
+};
 use crate::{
     ProviderError, Request, ThinkingLevel, ToolSpec,
     call_ids::CallIds,
-    wire::{self, is_visible},
+    dialect::{CallIdForm, Dialect},
+    wire::{self, PieceKind, is_visible},
 };
 use flemma_model::{Attachment, Part, Role};
 
 /// The most letters of a call's id.
 const MAX_CALL_ID: usize = 40;
+
+/// What is sent for a tool that said nothing: some servers take no empty content
+/// (<https://github.com/quailyquaily/mistermorph/pull/46>).
+const SILENT: &str = "(no output)";
 
 /// The separator between two pieces of prose in one message.
 const PROSE_BREAK: &str = "\n\n";
@@ -31,51 +39,71 @@ enum Piece<'a> {
     /// Thinking that goes back, and its text.
     Thinking(Opaque, &'a str),
     Call(Value),
-    /// What a tool said, as a message, and what it shows, with words about whose it is.
-    Result(Value, Vec<Value>),
-    Attachment(&'a Attachment),
+    /// What a tool said, as a message.
+    Result(Value),
+    /// What is shown, or words about it.
+    Shown(Value),
 }
 
-/// The body of a streamed request to `host`.
+impl wire::Piece for Piece<'_> {
+    fn kind(&self) -> PieceKind {
+        match self {
+            Self::Text(_) | Self::Shown(_) => PieceKind::Said,
+            Self::Thinking(..) => PieceKind::Thinking,
+            Self::Call(_) => PieceKind::Call,
+            Self::Result(_) => PieceKind::Result(0),
+        }
+    }
+
+    fn words(words: &'static str) -> Self {
+        Self::Text(words)
+    }
+}
+
+/// The body of a streamed request to `host`, which speaks this dialect.
 ///
 /// # Errors
 /// When the conversation has nothing to send.
-pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderError> {
-    let mut messages: Vec<Value> =
-        wire::system(request).map(|text| json!({ "role": "system", "content": text })).into_iter().collect();
+pub(super) fn body(request: &Request, host: &str, dialect: &Dialect) -> Result<Value, ProviderError> {
+    let instructions = wire::system(request).map(|text| json!({ "role": dialect.system_role, "content": text }));
+    let mut messages: Vec<Value> = instructions.into_iter().collect();
     let (preface, thinking) = (messages.len(), request.parameters.thinking);
-    let turns = wire::turns(
-        &request.messages,
-        wire::plain_ids::<MAX_CALL_ID>(),
-        |message, ids| message.parts.iter().filter_map(|part| piece(part, host, ids)).collect(),
-        |piece| !matches!(piece, Piece::Result(..)),
-    );
-    for (role, pieces) in turns {
+    let ids = match dialect.call_ids {
+        CallIdForm::Any => wire::plain_ids::<MAX_CALL_ID>(),
+        CallIdForm::Nine => wire::nine_ids(),
+    };
+    let encode = |message, ids: &mut _| {
+        let parts = wire::thinking_first(message, NAME, |part| matches!(part, Part::ToolUse { .. })).into_iter();
+        parts.flat_map(|part| pieces(part, host, ids)).collect()
+    };
+    for (role, pieces) in wire::turns(&request.messages, dialect, ids, encode) {
         match role {
             Role::User => said_by_user(pieces, &mut messages),
-            Role::Assistant => messages.extend(said_by_model(pieces)),
+            Role::Assistant => messages.push(said_by_model(pieces)),
         }
     }
     if messages.len() == preface {
         return Err(wire::nothing_to_send());
     }
-    wire::body(json!({
+    let body = json!({
         "model": request.model,
         "stream": true,
         "stream_options": { "include_usage": true },
-        "max_tokens": limit(request),
+        (dialect.limit.as_str()): limit(request, dialect),
         "temperature": wire::temperature(request),
         // One of the three words that all servers know which know any.
         "reasoning_effort": thinking.level().map(|level| level.clamp(ThinkingLevel::Low, ThinkingLevel::High)),
         "tools": request.tools.iter().map(tool).collect::<Vec<_>>(),
         "messages": messages,
-    }))
+    });
+    Ok(wire::body(body, dialect))
 }
 
 /// The most tokens that the reply to a request may have; `None` leaves it to the server.
-pub(super) fn limit(request: &Request) -> Option<u32> {
+pub(super) fn limit(request: &Request, dialect: &Dialect) -> Option<u32> {
     let room = request.parameters.thinking.budget().unwrap_or(0);
-    request.parameters.max_tokens.map(|tokens| wire::with_room(tokens, room))
+    let tokens = request.parameters.max_tokens.filter(|_| !dialect.without.contains(&dialect.limit));
+    tokens.map(|tokens| wire::with_room(tokens, room))
 }
 
 fn tool(spec: &ToolSpec) -> Value {
@@ -86,60 +114,50 @@ fn tool(spec: &ToolSpec) -> Value {
     })
 }
 
-/// The part as the API has it; `None` for what it does not take.
-fn piece<'a>(part: &'a Part, host: &str, ids: &mut CallIds<'a>) -> Option<Piece<'a>> {
-    Some(match part {
-        Part::Text(text) => Piece::Text(Some(text).filter(|text| is_visible(text))?),
-        Part::Thinking { text, signature } => Piece::Thinking(opaque::read(signature.as_ref()?, host)?, text.trim()),
+/// The part as the API has it; nothing for what it does not take.
+fn pieces<'a>(part: &'a Part, host: &str, ids: &mut CallIds<'a>) -> Vec<Piece<'a>> {
+    match part {
+        Part::Text(text) if is_visible(text) => vec![Piece::Text(text)],
+        Part::Thinking { text, signature: Some(signature) } => {
+            opaque::read(signature, host).map(|opaque| Piece::Thinking(opaque, text.trim())).into_iter().collect()
+        }
         Part::ToolUse { id, name, input } => {
             let function = json!({ "name": name, "arguments": wire::object(input).to_string() });
-            Piece::Call(json!({ "type": "function", "id": ids.call(id).id, "function": function }))
+            vec![Piece::Call(json!({ "type": "function", "id": ids.call(id).id, "function": function }))]
         }
         Part::ToolResult { id, output, is_error, attachments } => {
             let id = ids.result(id);
-            let mut shown: Vec<_> = attachments.iter().filter_map(file).collect();
-            if !shown.is_empty() {
-                shown.insert(0, text(&format!("What the result of the call {id} shows:")));
+            let shown: Vec<_> = attachments.iter().filter_map(file).collect();
+            let about = (!shown.is_empty()).then(|| text(&format!("What the result of the call {id} shows:")));
+            let mut output = wire::with_notes(wire::marked(output, *is_error), attachments);
+            if !is_visible(&output) {
+                output = SILENT.into();
             }
-            let output = wire::with_notes(wire::marked(output, *is_error), attachments);
-            Piece::Result(json!({ "role": "tool", "tool_call_id": id, "content": output }), shown)
+            let result = Piece::Result(json!({ "role": "tool", "tool_call_id": id, "content": output }));
+            std::iter::once(result).chain(about.into_iter().chain(shown).map(Piece::Shown)).collect()
         }
-        Part::Attachment(attachment) => Piece::Attachment(attachment),
+        Part::Attachment(attachment) => {
+            let shown = file(attachment).unwrap_or_else(|| text(&attachment.in_words().unwrap_or_default()));
+            vec![Piece::Shown(shown)]
+        }
         // Servers of this kind sign nothing and run no tools.
-        Part::RedactedThinking(_) | Part::Hosted(_) => return None,
-    })
+        Part::Text(_) | Part::Thinking { .. } | Part::RedactedThinking(_) | Part::Hosted(_) => Vec::new(),
+    }
 }
 
-/// The results, then one message with everything else; joined with the one before, should nothing have been left of
-/// what was between the two.
+/// The results, then one message with everything else.
 fn said_by_user(pieces: Vec<Piece<'_>>, messages: &mut Vec<Value>) {
-    let (mut parts, mut said) = (Vec::new(), Vec::new());
+    let mut parts = Vec::new();
     for piece in pieces {
         match piece {
-            Piece::Result(message, shown) => {
-                messages.push(message);
-                parts.extend(shown);
-            }
-            Piece::Text(words) => said.push(text(words)),
-            Piece::Attachment(attachment) => {
-                said.push(file(attachment).unwrap_or_else(|| text(&attachment.in_words().unwrap_or_default())));
-            }
+            Piece::Result(message) => messages.push(message),
+            Piece::Text(words) => parts.push(text(words)),
+            Piece::Shown(part) => parts.push(part),
             Piece::Thinking(..) | Piece::Call(_) => {}
         }
     }
-    parts.append(&mut said);
-    if parts.is_empty() {
-        return;
-    }
-    match messages.last_mut().filter(|last| last["role"] == "user").map(|last| &mut last["content"]) {
-        Some(content) => {
-            let before = match content.take() {
-                Value::Array(parts) => parts,
-                words => vec![json!({ "type": "text", "text": words })],
-            };
-            *content = content_of(before.into_iter().chain(parts).collect());
-        }
-        None => messages.push(json!({ "role": "user", "content": content_of(parts) })),
+    if !parts.is_empty() {
+        messages.push(json!({ "role": "user", "content": content_of(parts) }));
     }
 }
 
@@ -166,9 +184,8 @@ fn file(attachment: &Attachment) -> Option<Value> {
     })
 }
 
-/// One message of all that the model said; `None` where only thinking is left. Its content is null where there are only
-/// calls.
-fn said_by_model(pieces: Vec<Piece<'_>>) -> Option<Value> {
+/// One message of all that the model said. Its content is null where there are only calls.
+fn said_by_model(pieces: Vec<Piece<'_>>) -> Value {
     let (mut prose, mut calls) = (Vec::new(), Vec::new());
     let (mut thoughts, mut details, mut of_call) = (Vec::new(), Vec::new(), None);
     for piece in pieces {
@@ -184,15 +201,12 @@ fn said_by_model(pieces: Vec<Piece<'_>>) -> Option<Value> {
                 }
                 calls.push(call);
             }
-            Piece::Result(..) | Piece::Attachment(_) => {}
+            Piece::Result(_) | Piece::Shown(_) => {}
         }
-    }
-    if prose.is_empty() && calls.is_empty() {
-        return None;
     }
     let mut message = json!({ "role": "assistant", "content": (!prose.is_empty()).then(|| prose.join(PROSE_BREAK)) });
     if calls.is_empty() {
-        return Some(message);
+        return message;
     }
     for field in opaque::TEXTS {
         let texts: Vec<_> = thoughts.iter().filter(|(of, _)| *of == field).map(|(_, text)| *text).collect();
@@ -204,5 +218,5 @@ fn said_by_model(pieces: Vec<Piece<'_>>) -> Option<Value> {
         message[opaque::DETAILS] = details.into();
     }
     message["tool_calls"] = calls.into();
-    Some(message)
+    message
 }

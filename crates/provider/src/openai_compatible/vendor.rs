@@ -8,6 +8,7 @@ use crate::{
     attachment::AttachmentLimits,
     connection::{self, VERSIONED_URL},
     credential::KeySource,
+    dialect::Dialect,
     openai,
     vendor::Vendor,
     vendor_error::VendorFailure,
@@ -46,6 +47,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
         |table| {
             let mut options = connection::read(table, &VERSIONED_URL);
             options["think_tags"] = json!(table.some("think_tags", &kinds::SWITCH));
+            options["dialect"] = table.table("dialect", Dialect::read);
             options
         },
         |server, request| {
@@ -54,9 +56,10 @@ pub(crate) static VENDOR: Vendor = Vendor {
                 let message = format!("`model` is not set; write the name of a model that {} has", peer.host);
                 return Err(ProviderError::new(ErrorKind::Options, message));
             }
-            let body = encode::body(request, &peer.host)?;
+            let dialect = server.dialect(&request.model);
+            let (body, limit) = (encode::body(request, &peer.host, &dialect)?, encode::limit(request, &dialect));
             let reply = CompletionsReply::new(&peer.host, request, server.options.get("think_tags").unwrap_or(true));
-            Ok(peer.exchange(request, body, reply, encode::limit(request)))
+            peer.exchange(request, &body, reply, limit)
         },
     )
 };

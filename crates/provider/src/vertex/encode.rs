@@ -24,7 +24,8 @@ use super::{
 use crate::{
     ErrorKind, HostedTool, ProviderError, Request, ToolSpec,
     call_ids::{CallIds, SentCall},
-    wire::{self, SILENT_ERROR, is_visible, object, with_notes, with_room},
+    dialect::Dialect,
+    wire::{self, PieceKind, SILENT_ERROR, is_visible, object, with_notes, with_room},
 };
 use flemma_model::{Attachment, Message, Part, Role};
 
@@ -45,9 +46,9 @@ const MAX_NAME: usize = 64;
 ///
 /// # Errors
 /// When the conversation has nothing to send, or a tool's schema cannot be put into the API's dialect.
-pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
+pub(super) fn body(request: &Request, dialect: &Dialect) -> Result<Value, ProviderError> {
     let is_gemini_3 = thinking::wants_signatures(&request.model);
-    let mut contents = contents(&request.messages, is_gemini_3);
+    let mut contents = contents(&request.messages, is_gemini_3, dialect);
     if contents.is_empty() {
         return Err(wire::nothing_to_send());
     }
@@ -55,12 +56,13 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
         contents.iter_mut().for_each(|(_, parts)| vouch(parts));
     }
     let contents: Vec<_> = contents.into_iter().map(|(role, parts)| json!({ "role": role, "parts": parts })).collect();
-    wire::body(json!({
+    let body = json!({
         "systemInstruction": wire::system(request).map(|text| json!({ "parts": [{ "text": text }] })),
         "tools": tools(request)?,
         "generationConfig": generation_config(request),
         "contents": contents,
-    }))
+    });
+    Ok(wire::body(body, dialect))
 }
 
 fn tools(request: &Request) -> Result<Vec<Value>, ProviderError> {
@@ -116,12 +118,16 @@ fn declaration(spec: &ToolSpec) -> Result<Value, ProviderError> {
 }
 
 /// The messages as turns, each with its role. `shows_inside` says whether the files of a result are inside it.
-fn contents<M: AsRef<Message>>(messages: &[M], shows_inside: bool) -> Vec<(&'static str, Vec<Value>)> {
+fn contents<M: AsRef<Message>>(
+    messages: &[M],
+    shows_inside: bool,
+    dialect: &Dialect,
+) -> Vec<(&'static str, Vec<Value>)> {
     let ids = CallIds::new(|id| ids::theirs(id).unwrap_or(&id.0).into(), usize::MAX);
     // The names of the calls so far.
     let mut names = Vec::new();
     let encode = |message, ids: &mut _| pieces(message, ids, &mut names, shows_inside);
-    let turns = wire::turns(messages, ids, encode, |(place, _)| *place);
+    let turns = wire::turns(messages, dialect, ids, encode);
     let role = |role| if role == Role::User { "user" } else { "model" };
     let parts = |pieces: Vec<Piece>| pieces.into_iter().map(|(_, part)| part).collect();
     turns.into_iter().map(|(who, pieces)| (role(who), parts(pieces))).collect()
@@ -129,6 +135,27 @@ fn contents<M: AsRef<Message>>(messages: &[M], shows_inside: bool) -> Vec<(&'sta
 
 /// A part, and its place in its turn: results in the order of their calls, then the rest in its own order.
 type Piece = (usize, Value);
+
+impl wire::Piece for Piece {
+    fn kind(&self) -> PieceKind {
+        let (place, part) = self;
+        if part["thought"] == true {
+            PieceKind::Thinking
+        } else if part["text"] == "" {
+            PieceKind::Mark
+        } else if part.get("functionResponse").is_some() {
+            PieceKind::Result(*place)
+        } else if part.get("functionCall").is_some() {
+            PieceKind::Call
+        } else {
+            PieceKind::Said
+        }
+    }
+
+    fn words(words: &'static str) -> Self {
+        (usize::MAX, text(words))
+    }
+}
 
 fn text(text: &str) -> Value {
     json!({ "text": text })

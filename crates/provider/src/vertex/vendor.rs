@@ -158,7 +158,8 @@ fn prepare(server: &Server, request: &Request) -> Result<Exchange, ProviderError
     );
     let mut peer = server.endpoint(&host, &path)?;
     peer.scope = (project, location);
-    Ok(peer.exchange(request, encode::body(request)?, GeminiReply::new(request), encode::limit(request)))
+    let body = encode::body(request, &server.dialect(model))?;
+    peer.exchange(request, &body, GeminiReply::new(request), encode::limit(request))
 }
 
 /// The project that pays: the one in the options, else the environment's or the key file's own.

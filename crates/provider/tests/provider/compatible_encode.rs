@@ -80,7 +80,7 @@ fn a_round_of_tools_goes_back_as_the_api_wants_it() {
             {"role": "tool", "tool_call_id": "call_2", "content": "Error: no such file"},
             {"role": "user", "content": "Be careful"},
             {"role": "assistant", "content": null, "tool_calls": [sent_call("call_3", "{\"malformed_json\":\"[1]\"}")]},
-            {"role": "tool", "tool_call_id": "call_3", "content": ""},
+            {"role": "tool", "tool_call_id": "call_3", "content": "(no output)"},
         ])
     );
 }

@@ -29,6 +29,7 @@ mod prefixes;
 #[path = "../../../../tests/support/providers.rs"]
 mod providers;
 mod redact;
+mod refusals;
 mod registry;
 mod rehearsal;
 mod replies;
@@ -37,6 +38,7 @@ mod reply_limit;
 mod responses;
 mod retry;
 mod scripts;
+mod shapes;
 mod snapshots;
 mod sse;
 mod vendor;

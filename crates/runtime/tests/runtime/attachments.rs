@@ -54,7 +54,7 @@ fn asking(parts: Vec<Part>) -> Request {
 /// What a request with these parts says, the files read as the worker reads them, and what the user is told.
 fn sent(parts: Vec<Part>, folder: &Path) -> (Value, Vec<String>) {
     let mut request = asking(parts);
-    let limits = anthropic().attachment_limits().unwrap();
+    let limits = anthropic().attachment_limits("m").unwrap();
     let told = Attachments::default().read(ID, &mut request, &readable(folder), &limits).news;
     let Ok(Exchange::Http { request, .. }) = anthropic().prepare(&request) else { panic!("no request") };
     let body: Value = serde_json::from_slice(&request.body).unwrap();
@@ -127,7 +127,7 @@ fn each_vendor_gets_files_in_its_own_words() {
             Arc::new(Message { role: Role::User, parts: Vec::clone(&user) }),
         ];
         let mut request = Request { model: model.to_owned(), messages, ..Request::default() };
-        let limits = provider.attachment_limits().unwrap();
+        let limits = provider.attachment_limits("m").unwrap();
         assert_eq!(
             Attachments::default().read(ID, &mut request, &readable(&shop.context.cwd), &limits),
             Findings::default()
@@ -220,7 +220,7 @@ fn what_one_vendor_does_not_take_is_a_note_for_it() {
         ID,
         &mut request,
         &readable(&shop.context.cwd),
-        &vertex.attachment_limits().unwrap(),
+        &vertex.attachment_limits("m").unwrap(),
     );
     assert_eq!(findings.news, ["a.gif is not shown to the model: it is a GIF image, which Vertex AI does not accept"]);
     assert_eq!(findings.left_out[0].path, Path::new("a.gif"));
@@ -305,7 +305,7 @@ fn a_denied_file_is_refused_when_it_is_read() {
     let policy = Policy::new(&rules, &[], &Presets::builtin());
     let base = PathBase { folder: shop.context.cwd.clone(), ..PathBase::default() };
     let readable = Readable::new(&shop.context.cwd, Policy::denied([&policy], &base).into(), Arc::default());
-    let limits = anthropic().attachment_limits().unwrap();
+    let limits = anthropic().attachment_limits("m").unwrap();
     for name in ["secret.txt", "./sub/../secret.txt", "link.txt"] {
         let mut request = asking(vec![Part::Attachment(Attachment::unread(name, ""))]);
         let found = Attachments::default().read(ID, &mut request, &readable, &limits);
@@ -322,7 +322,7 @@ fn a_denied_file_is_refused_when_it_is_read() {
 #[test]
 fn a_missing_file_is_reported_once_until_it_returns() {
     let shop = Workshop::new();
-    let limits = anthropic().attachment_limits().unwrap();
+    let limits = anthropic().attachment_limits("m").unwrap();
     let attachments = Attachments::default();
     let told = |id: ConversationId| {
         attachments.read(id, &mut asking(vec![showing("pic.png")]), &readable(&shop.context.cwd), &limits).news.len()
@@ -366,7 +366,7 @@ fn of_too_many_files_the_newest_stay() {
 
 #[test]
 fn a_provider_without_eyes_reads_nothing() {
-    assert_eq!(provider_of("rehearsal", json!({}), Environment::new(|_| None)).attachment_limits(), None);
+    assert_eq!(provider_of("rehearsal", json!({}), Environment::new(|_| None)).attachment_limits("m"), None);
 }
 
 const CALL: &str = "@You:\nLook.\n\n@Assistant:\n**Tool Use:** `read` (`a`)\n\n```json\n{}\n```\n\n@You:\n";
