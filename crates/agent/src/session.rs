@@ -9,7 +9,6 @@ use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
     mem::{self, Discriminant},
-    path::PathBuf,
 };
 
 use super::{
@@ -278,7 +277,9 @@ impl Session {
             Effect::UndoStep => shell.undo_step(),
             Effect::Capture => shell.capture(),
             Effect::WriteCaptures => shell.write_captures(),
-            Effect::LeaveOut(files, why) => leave_out(&files, &why, shell),
+            Effect::LeaveOut(files, why) => {
+                shell.apply(&shell.with_document(|document, text| chat::leave_out(document, text, &files, &why)));
+            }
             Effect::Send(request, kind) => {
                 // The usage of a failed attempt is not part of the next one's count.
                 self.account(shell, false);
@@ -445,11 +446,6 @@ fn place<S: Shell>(calls: &[(CallId, Placement)], shell: &S) {
             shell.announce(LifecycleEvent::ToolPending(id, *kind));
         }
     }
-}
-
-/// Writes that these files are left out from now on.
-fn leave_out<S: Shell>(files: &[PathBuf], why: &str, shell: &S) {
-    shell.apply(&shell.with_document(|document, text| chat::leave_out(document, text, files, why)));
 }
 
 fn open_prompt<S: Shell>(shell: &S) {
