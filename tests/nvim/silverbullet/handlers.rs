@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{VAULT, with_tools};
 use crate::{
     chat::said,
-    codecompanion::{answered, results},
+    codecompanion::results,
 };
 
 /// A tool for each entry: its name, and the body of its handler.
@@ -121,43 +121,6 @@ fn texts_lists_frontmatter_and_other_tools() {
     assert_eq!(found[7].0, "calls calls_none invokes json lists own_thread parses patch texts unknown !");
     assert!(found[8].1 && found[8].0.contains("spacelua.parseExpression: "), "{:?}", found[8]);
     assert!(found[9].1 && found[9].0.contains("not in a coroutine of its own"), "{:?}", found[9]);
-}
-
-#[test]
-fn a_page_defines_write_page_by_asking_for_approval() {
-    // As the page of the plug has it.
-    let define = "function ai.writePage(page, content)
-          local result = system.invokeFunction('silverbullet-ai.requestWriteApproval', page, content)
-          if not result.success then error(result.error or 'rejected', 0) end
-        end\n";
-    let code = define.to_owned()
-        + &tools(&[
-            ("writes", "ai.writePage('Index', 'new\\n') return 'written'"),
-            ("fails", "ai.writePage('', 'new\\n') return 'written'"),
-            (
-                "asks",
-                "local result = system.invokeFunction('silverbullet-ai.requestWriteApproval', 'Index', 'other\\n')
-                 return js.stringify(result)",
-            ),
-        ]);
-    for (command, tool, words, content) in [
-        ("tool:approve", "writes", "written", "new\n"),
-        ("tool:reject not this", "writes", "not this", VAULT[0].1),
-        ("tool:approve", "asks", "{\"success\":true}", "other\n"),
-        ("tool:reject not this", "asks", "\"success\":false", VAULT[0].1),
-    ] {
-        let mut chat = with_tools(&[(tool, json!({})), ("fails", json!({}))], &code);
-        chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the proposal", |nvim| nvim.text().contains("status=pending"));
-        chat.wait_until_idle();
-        chat.nvim.command(&format!("%Flemma {command}"));
-        chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
-        let found = answered(&mut chat);
-        assert!(found[0].0.contains(words), "{command} {tool}: {found:?}");
-        assert_eq!(found[0].1, tool == "writes" && command != "tool:approve", "{found:?}");
-        assert!(found[1].1 && found[1].0.contains("the name of the page is empty"), "{found:?}");
-        assert_eq!(chat.nvim.file("vault/Index.md"), content, "{command} {tool}");
-    }
 }
 
 #[test]

@@ -67,7 +67,8 @@ return setmetatable(M, {
   end,
   __newindex = function(self, key, given)
     if key == "tools" and type(given) == "table" then
-      return tools.replace(given)
+      -- Pages begin with `ai.tools = {}`: what others have registered stays.
+      return tools.add(given)
     elseif key == "tools" then
       error(("ai.tools must be a table, not a %s"):format(type(given)), 2)
     end

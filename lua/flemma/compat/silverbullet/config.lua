@@ -22,6 +22,9 @@ local was_told = false
 
 M.module = {}
 
+--- Says what values may be set. They are not checked here.
+function M.module.define() end
+
 --- The value at a path, or else the default.
 ---@param path string|string[]
 ---@param default any

@@ -20,6 +20,12 @@ Run.__index = Run
 ---@type table<thread, flemma.silverbullet.Run>
 local by_thread = setmetatable({}, { __mode = "k" })
 
+--- Whether the handler of a tool runs now.
+---@return boolean
+function M.is_running()
+  return by_thread[coroutine.running()] ~= nil
+end
+
 --- The call whose handler runs now.
 ---@param what string the function that was called, for the message if there is none
 ---@return flemma.silverbullet.Run

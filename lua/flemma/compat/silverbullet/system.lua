@@ -1,6 +1,7 @@
 --- The table `system`: the functions that tools of this kind invoke by name.
 local M = {}
 
+local ai = require("flemma.compat.silverbullet.ai")
 local runs = require("flemma.compat.silverbullet.run")
 local value = require("flemma.compat.codecompanion.value")
 
@@ -46,17 +47,9 @@ invoked["silverbullet-ai.requestWriteApproval"] = function(page, content)
   return { success = ok, error = not ok and value.thrown(problem) or nil }
 end
 
-invoked["silverbullet-ai.callTool"] = function(...)
-  return require("flemma.compat.silverbullet.ai").callTool(...)
-end
-
-invoked["silverbullet-ai.listTools"] = function()
-  return require("flemma.compat.silverbullet.ai").listTools()
-end
-
-invoked["editor.flashNotification"] = function(...)
-  return require("flemma.compat.silverbullet.editor").flashNotification(...)
-end
+invoked["silverbullet-ai.callTool"] = ai.callTool
+invoked["silverbullet-ai.listTools"] = ai.listTools
+invoked["editor.flashNotification"] = require("flemma.compat.silverbullet.editor").flashNotification
 
 --- Invokes one of five functions.
 ---@param name string
