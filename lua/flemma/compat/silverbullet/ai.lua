@@ -43,7 +43,7 @@ function functions.callTool(name, args)
 end
 
 --- The tools of `ai.tools`.
----@return { name: string, description: string, parameters: table, requiresApproval: boolean, readOnly: boolean }[]
+---@return { name: string, description: string, parameters: table, source: string, requiresApproval: boolean, readOnly: boolean }[]
 function functions.listTools()
   tools.sync()
   return vim.tbl_map(function(name)
@@ -52,6 +52,7 @@ function functions.listTools()
       name = name,
       description = entry.description,
       parameters = vim.deepcopy(entry.parameters or {}),
+      source = "lua",
       requiresApproval = entry.requiresApproval == true,
       readOnly = entry.readOnly == true,
     }

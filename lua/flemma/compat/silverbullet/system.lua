@@ -31,7 +31,7 @@ invoked["index.renamePageCommand"] = function(about, new)
   elseif not runs.current(what).entry.requiresApproval then
     error(("%s: the tool has to declare `requiresApproval = true` to rename pages"):format(what), 0)
   end
-  require("flemma.compat.silverbullet.space").request(what, { op = "rename", page = old, new_page = new })
+  runs.request(what, { op = "rename", page = old, new_page = new })
   return true
 end
 
