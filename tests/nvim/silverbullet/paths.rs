@@ -121,7 +121,7 @@ fn an_agent_judges_each_page_of_a_list() {
 }
 
 #[test]
-fn an_agent_that_reads_a_folder_or_a_page_may_list_it_and_go_to_a_place_in_it() {
+fn an_agent_lists_its_folders_and_goes_to_places_in_its_pages() {
     let code = "ai.tools.lists = { description = 'x', readPathParam = 'path',
           parameters = { type = 'object', properties = { path = { type = 'string' } } },
           handler = function(args)

@@ -93,6 +93,22 @@ fn what_flemma_lacks_is_said_by_the_call_that_needs_it() {
     assert_eq!(results(&mut chat), [words("query"), words("event.dispatch")]);
 }
 
+#[test]
+fn an_agent_of_a_page_that_forbids_something_is_told_of() {
+    let define = |agent: &str| format!("ai.agents = ai.agents or {{}} ai.agents.one = {agent}");
+    for (code, is_told) in [
+        (define("{ name = 'One', systemPrompt = 'x' }"), false),
+        (define("{ name = 'One', allowedReadPaths = { 'Sandbox/' } }"), true),
+        (define("{ toolsExclude = { 'eval_lua' } }"), true),
+        ("config.set('ai', { agents = { one = { tools = { 'read_note' } } } })".to_owned(), true),
+    ] {
+        let mut chat = with_tools(&[], &format!("{code} ai.tools.x = {{ description = 'x', handler = print }}"));
+        assert_eq!(chat.nvim.lua("return loaded", &[]), true);
+        let told = said(&mut chat.nvim);
+        assert_eq!(told.contains("`ai.agents` has no effect; give them to"), is_told, "{code}: {told}");
+    }
+}
+
 /// A conversation in which a change of the page `Index` waits, by a tool with this body.
 fn waiting(pages: &[(&str, &str)], body: &str) -> Chat {
     let code =
@@ -118,7 +134,7 @@ fn decided(mut chat: Chat, command: &str) -> (String, bool, String) {
 }
 
 #[test]
-fn request_write_approval_shows_a_change_and_says_what_became_of_it() {
+fn request_write_approval_shows_a_change_and_says_the_outcome() {
     let body = "local answer = system.invokeFunction('silverbullet-ai.requestWriteApproval', 'Index', '# Home\\n')
         return tostring(answer.success) .. ': ' .. tostring(answer.error)";
     let own = VAULT[0].1.to_owned();

@@ -171,6 +171,7 @@ function M.load(path)
     local what = is_folder and "no Lua file and no page with a `space-lua` block" or "no `space-lua` block"
     return refuse(("there is %s in %s"):format(what, path))
   end
+  require("flemma.compat.silverbullet.config").check_agents(environment.globals.ai.agents)
   return require("flemma.compat.silverbullet.tools").sync() and all_ok
 end
 

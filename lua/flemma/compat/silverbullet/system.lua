@@ -5,17 +5,6 @@ local ai = require("flemma.compat.silverbullet.ai")
 local runs = require("flemma.compat.silverbullet.run")
 local value = require("flemma.compat.codecompanion.value")
 
---- The first of these fields that is there.
----@param table table
----@param ... string
-local function field(table, ...)
-  for _, name in ipairs({ ... }) do
-    if table[name] ~= nil then
-      return table[name]
-    end
-  end
-end
-
 ---@type table<string, fun(...): any>
 local invoked = {}
 
@@ -24,7 +13,7 @@ invoked["index.renamePageCommand"] = function(about, new)
   local what = "index.renamePageCommand"
   local old = about
   if type(about) == "table" then
-    old, new = field(about, "oldPage", "from"), field(about, "page", "newPage", "to")
+    old, new = about.oldPage or about.from, about.page or about.newPage or about.to
   end
   if type(old) ~= "string" or type(new) ~= "string" then
     error(("%s: give { oldPage = …, page = … }"):format(what), 0)
@@ -40,7 +29,7 @@ end
 ---@return { success: boolean, error?: string }
 invoked["silverbullet-ai.requestWriteApproval"] = function(page, content)
   if type(page) == "table" then
-    page, content = field(page, "page", "name"), field(page, "newContent", "content")
+    page, content = page.page or page.name, page.newContent or page.content
   end
   local what = "silverbullet-ai.requestWriteApproval"
   local ok, problem = pcall(require("flemma.compat.silverbullet.proposal").write, what, page, content)
