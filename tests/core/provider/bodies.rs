@@ -97,7 +97,8 @@ fn ids(provider: &str, body: &Value) -> Vec<String> {
 fn bodies_called(is_meant: impl Fn(&str) -> bool) -> Vec<(String, &'static str, Value)> {
     let found: Vec<_> = bodies().into_iter().filter(|(name, ..)| is_meant(name)).collect();
     let missing: Vec<_> = providers().iter().map(|(provider, _)| provider.name()).collect();
-    let missing: Vec<_> = missing.iter().filter(|name| found.iter().all(|(_, provider, _)| provider != *name)).collect();
+    let missing: Vec<_> =
+        missing.iter().filter(|name| found.iter().all(|(_, provider, _)| provider != *name)).collect();
     assert!(missing.is_empty(), "no body of {missing:?} is called so");
     found
 }
