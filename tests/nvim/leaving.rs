@@ -349,12 +349,8 @@ fn nothing_is_kept_of_a_buffer_that_is_gone() {
         let buf = chat.nvim.lua("return vim.api.nvim_get_current_buf()", &[]);
         assert_ne!(chat.nvim.lua(TRACES, std::slice::from_ref(&buf)), json!([]), "an open conversation is known");
         chat.nvim.command(end);
-        chat.nvim.wait_for(&format!("no trace after {end}"), |nvim| {
-            let traces = nvim.lua(TRACES, std::slice::from_ref(&buf));
-            if traces != json!([]) {
-                eprintln!("{end}: {traces}");
-            }
-            traces == json!([])
+        chat.nvim.wait_for_value(&format!("no trace after {end}"), &json!([]), |nvim| {
+            nvim.lua(TRACES, std::slice::from_ref(&buf))
         });
     }
 }

@@ -3,12 +3,14 @@
 //! Only the lines of the keys that change are written. The order, the comments and the way in which other values are written
 //! stay. Afterwards the result is read again: it must have the values that were wanted, and every other value as before.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::{
     Outline,
     content::{bom, line_break, line_end, line_start, masked, with_breaks_of},
-    yaml::{self, Table},
+    yaml::{self, Entry, Table},
 };
 use flemma_model::ModelError;
 
@@ -71,8 +73,8 @@ pub fn update(content: &[u8], update: &Update) -> Result<Vec<u8>, ModelError> {
             "The frontmatter has bytes that are not valid UTF-8, so it cannot be changed here. Use edit.",
         ));
     }
-    // Lines that were not changed keep their break, because all lines have the same one.
-    let own_break = line_break(old.as_bytes());
+    // Lines that were not changed keep their break, because all lines have the same one. Where there are none, the line above counts.
+    let own_break = line_break(if old.is_empty() { &content[..range.start] } else { old.as_bytes() });
     let lines = old.replace(own_break, "\n");
     if lines.contains('\r') {
         return Err(ModelError::new(
@@ -102,19 +104,20 @@ fn changed(old: &str, update: &Update) -> Result<String, ModelError> {
             "The frontmatter is written in braces, so its keys cannot be changed one by one. Use edit.",
         ));
     }
+    let mut known = HashSet::new();
+    if let Some(twice) = before.entries.iter().find(|entry| !known.insert(&entry.key)) {
+        return Err(ModelError::new(format!("`{}` occurs more than once in the frontmatter. Use edit.", twice.key)));
+    }
     let mut yaml = old.to_owned();
     for key in &update.delete {
         let table = read(&yaml)?;
-        let (start, end) = match find(&table, key)? {
-            None => return Err(missing(key, &before)),
-            Some(at) => (own_line(&yaml, &table, at)?, line_end(yaml.as_bytes(), table.entries[at].end)),
-        };
-        yaml.replace_range(start..end, "");
+        let entry = find(&table, key).ok_or_else(|| missing(key, &before))?;
+        yaml.replace_range(own_line(&yaml, entry)?..line_end(yaml.as_bytes(), entry.end), "");
     }
     for (key, value) in &update.set {
         let table = read(&yaml)?;
-        match find(&table, key)? {
-            Some(at) => set(&mut yaml, &table, at, value)?,
+        match find(&table, key) {
+            Some(entry) => set(&mut yaml, entry, value)?,
             None => {
                 if !yaml.is_empty() && !yaml.ends_with('\n') {
                     yaml.push('\n');
@@ -127,17 +130,12 @@ fn changed(old: &str, update: &Update) -> Result<String, ModelError> {
     Ok(yaml)
 }
 
-/// The place of a key among the entries.
-fn find(table: &Table, key: &str) -> Result<Option<usize>, ModelError> {
-    let mut places = table.entries.iter().enumerate().filter(|(_, entry)| entry.key == key).map(|(at, _)| at);
-    let first = places.next();
-    ModelError::when(places.next().is_some(), format!("`{key}` occurs more than once in the frontmatter. Use edit."))?;
-    Ok(first)
+fn find<'a>(table: &'a Table, key: &str) -> Option<&'a Entry> {
+    table.entries.iter().find(|entry| entry.key == key)
 }
 
 /// The start of an entry's line.
-fn own_line(yaml: &str, table: &Table, at: usize) -> Result<usize, ModelError> {
-    let entry = &table.entries[at];
+fn own_line(yaml: &str, entry: &Entry) -> Result<usize, ModelError> {
     let start = line_start(yaml.as_bytes(), entry.at.start);
     if !yaml[start..entry.at.start].trim().is_empty() || !yaml[entry.at.end..].trim_start().starts_with(':') {
         return Err(ModelError::new(format!(
@@ -148,9 +146,8 @@ fn own_line(yaml: &str, table: &Table, at: usize) -> Result<usize, ModelError> {
     Ok(start)
 }
 
-fn set(yaml: &mut String, table: &Table, at: usize, value: &Value) -> Result<(), ModelError> {
-    own_line(yaml, table, at)?;
-    let entry = &table.entries[at];
+fn set(yaml: &mut String, entry: &Entry, value: &Value) -> Result<(), ModelError> {
+    own_line(yaml, entry)?;
     if entry.value == *value {
         return Ok(());
     }
@@ -189,7 +186,7 @@ fn check(before: &Table, yaml: &str, update: &Update) -> Result<(), ModelError> 
     };
     let after = yaml::read(yaml).ok().filter(|after| !is_marked && others(before) == others(after));
     let is_wanted = |key: &&String| {
-        let found = after.as_ref().map(|after| after.entries.iter().find(|entry| entry.key == **key));
+        let found = after.as_ref().map(|after| find(after, key));
         found.is_some_and(|found| found.map(|entry| &entry.value) == update.set.get(*key))
     };
     match update.set.keys().chain(&update.delete).find(|key| !is_wanted(key)) {

@@ -241,8 +241,8 @@ fn composed(name: &str) -> Cow<'_, str> {
     if is_nfc(name) { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
 }
 
-/// A name as it is compared: composed, in lower case.
-fn folded(name: &str) -> String {
+/// A name or a text as it is compared: composed, in lower case.
+pub(super) fn folded(name: &str) -> String {
     let lower = composed(name).to_lowercase();
     if is_nfc(&lower) { lower } else { lower.nfc().collect() }
 }

@@ -2,13 +2,13 @@
 //!
 //! Pages are ranked with BM25: a rare word counts more than a frequent one, and a word in a long page less than in a short
 //! one. A word in the name of a page or in a heading counts several times. A word in quotes, or several, must occur exactly
-//! like this, apart from upper and lower case.
+//! like this, apart from upper and lower case. The way in which Unicode composes a character does not matter.
 
 use std::collections::{BTreeSet, HashMap};
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{Outline, PageName, content::masked};
+use super::{Outline, PageName, content::masked, pages::folded};
 use flemma_model::ModelError;
 
 /// The parameters of BM25 in their usual values.
@@ -48,7 +48,7 @@ impl Query {
     /// # Errors
     /// If it has no word.
     pub fn parse(query: &str) -> Result<Self, ModelError> {
-        let lower = query.to_lowercase();
+        let lower = folded(query);
         // Every second part stands in quotes. Without a closing quote there are none.
         let is_quoted = lower.matches('"').count().is_multiple_of(2);
         let quoted = lower.split('"').skip(1).step_by(2).filter(|_| is_quoted);
@@ -62,8 +62,8 @@ impl Query {
     /// What a page has of the query; `None` if it has no word of it, or lacks a phrase.
     pub fn look(&self, page: &PageName, content: &[u8]) -> Option<Candidate> {
         let text = masked(content);
-        let lower = text.to_lowercase();
-        let name = page.as_str().to_lowercase();
+        let lower = folded(&text);
+        let name = folded(page.as_str());
         if !self.phrases.iter().all(|phrase| lower.contains(phrase) || name.contains(phrase)) {
             return None;
         }
@@ -77,7 +77,7 @@ impl Query {
         let length = add(&lower, 1);
         add(&name, IN_NAME);
         for section in &Outline::new(content).sections {
-            add(&section.title.to_lowercase(), IN_HEADING);
+            add(&folded(&section.title), IN_HEADING);
         }
         let is_found = counts.iter().any(|count| *count > 0) || !self.phrases.is_empty();
         is_found.then(|| Candidate { page: page.clone(), counts, length, lines: self.lines(&text) })
@@ -87,7 +87,7 @@ impl Query {
     fn lines(&self, text: &str) -> Vec<(usize, String)> {
         let mut found: Vec<(usize, usize, &str)> = Vec::new();
         for (at, line) in text.lines().enumerate() {
-            let lower = line.to_lowercase();
+            let lower = folded(line);
             let phrases = self.phrases.iter().filter(|phrase| lower.contains(phrase.as_str())).count();
             let words =
                 self.words.iter().filter(|word| lower.unicode_words().any(|known| known == word.as_str())).count();

@@ -197,7 +197,9 @@ fn named(kind: PathKind, param: &str, value: &Value, folder: &Path) -> Result<Na
         Value::String(path) if kind == PathKind::File => at(path, paths::resolve(folder, Path::new(path))),
         // The tool refuses a name that leads out of the folder.
         Value::String(path) if kind == PathKind::PageFolder => at(path, folder.join(path)),
-        Value::String(page) => match PageName::parse(page) {
+        // With a slash at its end, it is a folder of pages.
+        Value::String(page) => match PageName::parse(page.trim_end_matches('/')) {
+            Ok(name) if page.ends_with('/') => at(page, folder.join(name.as_str())),
             Ok(name) => at(page, folder.join(name.file())),
             Err(problem) => NamedPath { problem: Some(problem), ..at(page, folder.join(page)) },
         },

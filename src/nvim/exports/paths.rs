@@ -28,8 +28,6 @@ enum Sought {
     WorkingDirectory { buffer: i32, tool: String },
     // The file of a page of notes.
     Page { buffer: i32, page: BString },
-    // The folder of notes.
-    Notes { buffer: i32 },
     Log,
 }
 
@@ -110,7 +108,6 @@ fn find(lua: &Lua, binding: &Binding, sought: Sought) -> mlua::Result<MultiValue
             let Some(conversation) = workspace.conversation(buffer) else { return Ok(MultiValue::new()) };
             or_problem(workspace.frontmatter.page_file(&conversation, &page.to_string())).into_lua_multi(lua)
         }
-        Sought::Notes { buffer } => workspace.frontmatter.notes_folder(buffer).into_lua_multi(lua),
         Sought::Log => workspace.shared.log_path().into_lua_multi(lua),
     }
 }

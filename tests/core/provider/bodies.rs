@@ -93,6 +93,16 @@ fn ids(provider: &str, body: &Value) -> Vec<String> {
     }
 }
 
+/// Those with such names, of every provider.
+fn bodies_called(is_meant: impl Fn(&str) -> bool) -> Vec<(String, &'static str, Value)> {
+    let found: Vec<_> = bodies().into_iter().filter(|(name, ..)| is_meant(name)).collect();
+    let missing: Vec<_> = providers().iter().map(|(provider, _)| provider.name()).collect();
+    let missing: Vec<_> =
+        missing.iter().filter(|name| found.iter().all(|(_, provider, _)| provider != *name)).collect();
+    assert!(missing.is_empty(), "no body of {missing:?} is called so");
+    found
+}
+
 /// Calls and results of Vertex AI, which pairs them by order and name: each result is given the id of its call.
 fn paired(parts: Vec<Value>) -> Vec<String> {
     let (mut open, mut ids) = (VecDeque::new(), Vec::new());
@@ -134,7 +144,7 @@ fn every_call_is_followed_by_its_result_and_no_other() {
 
 #[test]
 fn words_behind_results_are_sent_behind_all_of_them() {
-    for (name, provider, body) in bodies().into_iter().filter(|(name, ..)| name.starts_with("steered")) {
+    for (name, provider, body) in bodies_called(|name| name.starts_with("steered")) {
         let body = body.to_string();
         let at = |words: &str| body.find(words).unwrap_or_else(|| panic!("{provider}, {name}: no `{words}`"));
         let places =
@@ -146,7 +156,7 @@ fn words_behind_results_are_sent_behind_all_of_them() {
 
 #[test]
 fn a_document_used_with_every_vendor_keeps_each_ones_own_data() {
-    let journey = bodies().into_iter().filter(|(name, ..)| name.starts_with("journey") && name.contains("thinking"));
+    let journey = bodies_called(|name| name.starts_with("journey") && name.contains("thinking"));
     for (name, provider, body) in journey {
         let sent = body.to_string();
         let own = |sign: &str, whose: &str| {
@@ -169,7 +179,7 @@ fn a_document_used_with_every_vendor_keeps_each_ones_own_data() {
 fn every_vendor_gets_the_files_and_a_note_on_a_missing_one() {
     let pixel = BASE64_STANDARD.encode(fs::read(folder("fixtures/files/pixel.png")).unwrap());
     let paper = BASE64_STANDARD.encode(fs::read(folder("fixtures/files/paper.pdf")).unwrap());
-    for (name, provider, body) in bodies().into_iter().filter(|(name, ..)| name.starts_with("shown")) {
+    for (name, provider, body) in bodies_called(|name| name.starts_with("shown")) {
         let sent = body.to_string();
         let seen = [sent.matches(&pixel).count(), sent.matches(&paper).count()];
         assert_eq!(seen, [3, 2], "{provider}, {name}");
@@ -222,7 +232,7 @@ fn strict(value: &Value) -> Vec<Value> {
 
 #[test]
 fn strict_is_sent_only_to_the_api_that_defaults_to_it() {
-    let with_tools = bodies().into_iter().filter(|(name, ..)| name.ends_with("2 tools"));
+    let with_tools = bodies_called(|name| name.ends_with("2 tools"));
     for (name, provider, body) in with_tools {
         // Left out, the Responses API would make the tool that is not strict a strict one.
         let expected: &[bool] = if provider == "openai" { &[false, true] } else { &[] };

@@ -329,7 +329,6 @@ fn two_calls_can_be_reviewed_at_once() {
     chat.nvim.wait_for("the first", |nvim| nvim.lua("return vim.fn.bufname():find('a.txt$') ~= nil", &[]) == true);
     assert_eq!(chat.nvim.lua("return #vim.api.nvim_list_tabpages()", &[]), 3);
     chat.nvim.input("gA");
-    chat.nvim.wait_for("the first result", |_| true);
     chat.nvim.wait_for("the file", |nvim| nvim.file("a.txt").contains("LINE 5"));
     assert_eq!(content(&chat, "b.txt"), lines());
     chat.nvim.wait_for("two tabs", |nvim| nvim.lua("return #vim.api.nvim_list_tabpages()", &[]) == 2);

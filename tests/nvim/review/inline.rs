@@ -172,9 +172,9 @@ fn a_rewrite_of_very_many_lines_is_drawn_and_written() {
     assert_eq!(all.len() as u64, shown + 1, "{:?}", &all[..3]);
     assert!(all.contains(&(20_000, format!("… {} more lines; gK shows them", 20_000 - shown))), "{all:?}");
     assert!(all.contains(&(20_000, format!("b{}", shown - 1))), "{all:?}");
-    chat.nvim.input("dodp");
-    chat.nvim.wait_for("the hunk", |_| true);
-    chat.nvim.input("gA");
+    chat.nvim.input("do");
+    chat.nvim.wait_for_screen("left out");
+    chat.nvim.input("dpgA");
     chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
     assert_eq!(content(&chat, "a.txt"), new);
 }

@@ -6,6 +6,8 @@ mod kills;
 mod loading;
 mod page;
 mod paths;
+mod places;
+mod plug;
 mod restarts;
 mod seed;
 mod turns;

@@ -121,6 +121,48 @@ fn an_agent_judges_each_page_of_a_list() {
 }
 
 #[test]
+fn an_agent_lists_its_folders_and_goes_to_places_in_its_pages() {
+    let code = "ai.tools.lists = { description = 'x', readPathParam = 'path',
+          parameters = { type = 'object', properties = { path = { type = 'string' } } },
+          handler = function(args)
+            local names = {}
+            for page in each(space.listPages()) do
+              names[#names + 1] = page.name:startsWith(args.path) and page.name or nil
+            end
+            return table.concat(names, ' ')
+          end }
+        local function define(name, handler)
+          ai.tools[name] = {
+            description = 'x', readPathParam = 'path', parameters = ai.tools.lists.parameters, handler = handler,
+          }
+        end
+        define('reads', function(args) return space.readPage(args.path) end)
+        define('goes', function(args) editor.navigate(args.path) return 'shown' end)";
+    let path = |path: &str| json!({ "path": path });
+    for allowed in ["Projects/", "Projects"] {
+        let agent = format!("agents = {{ one = {{ allowedReadPaths = {{ '{allowed}' }} }} }}, agent = 'one',");
+        let calls =
+            ["Projects", "Projects/", "Proj", "", "../vault/Projects/", "secret"].map(|name| ("lists", path(name)));
+        let found = results(&mut with_options(&agent, &[&calls[..], &[("reads", path("Projects"))]].concat(), code));
+        for (text, is_error) in &found[..2] {
+            assert_eq!((text.as_str(), *is_error), ("Projects/Plan", false), "{allowed}");
+        }
+        for (text, is_error) in &found[2..] {
+            assert!(*is_error && !text.contains("# Plan"), "{allowed}: {text}");
+        }
+    }
+    let agent = "agents = { one = { allowedReadPaths = { 'Projects/Plan' } } }, agent = 'one',";
+    let places = ["Projects/Plan", "Projects/Plan@L5", "Projects/Plan#Plan", "Index#Index", "Index@3"];
+    let found = results(&mut with_options(agent, &places.map(|place| ("goes", path(place))), code));
+    for (text, is_error) in &found[..3] {
+        assert_eq!((text.as_str(), *is_error), ("shown", false));
+    }
+    for (text, is_error) in &found[3..] {
+        assert!(*is_error && text.contains("The agent `one` does not allow `Index"), "{text}");
+    }
+}
+
+#[test]
 fn an_agent_judges_what_a_handler_writes() {
     let page = |name: &str| json!({ "page": name });
     let tools = ["proposes", "puts", "puts_asked", "deletes_asked"];

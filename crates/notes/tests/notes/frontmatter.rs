@@ -70,7 +70,11 @@ fn a_page_without_frontmatter_gets_one() {
     assert_eq!(run("", json!({ "a": [] }), &[]), "---\na: []\n---\n");
     assert_eq!(run("\u{feff}Body\r\n", json!({ "a": {} }), &[]), "\u{feff}---\r\na: {}\r\n---\r\nBody\r\n");
     assert_eq!(run("---\n# only a comment\n---\n", json!({ "a": 1 }), &[]), "---\n# only a comment\na: 1\n---\n");
-    assert_eq!(run("---\n---\n", json!({ "a": 1 }), &[]), "---\na: 1\n---\n");
+    for end in ["\n", "\r\n", "\r"] {
+        let page = |text: &str| text.replace('\n', end);
+        assert_eq!(run(&page("---\n---\nBody\n"), json!({ "a": 1 }), &[]), page("---\na: 1\n---\nBody\n"), "{end:?}");
+    }
+    assert_eq!(run("---\r\n---\r\nBody\n", json!({ "a": 1 }), &[]), "---\r\na: 1\r\n---\r\nBody\n");
 }
 
 #[test]
@@ -94,6 +98,8 @@ fn what_cannot_be_changed_is_an_error() {
         ),
         ("---\na: [\n---\n", json!({ "a": 2 }), vec![], "The frontmatter cannot be read as YAML: line "),
         ("---\na: 1\na: 2\n---\n", json!({ "a": 3 }), vec![], "`a` occurs more than once"),
+        ("---\na: 1\nb: 1\n\"a\": 2\n---\n", json!({ "b": 3 }), vec![], "`a` occurs more than once"),
+        ("---\na: 1\nb: 1\na: 2\n---\n", json!({}), vec!["b"], "`a` occurs more than once"),
         ("---\n? a\n: 1\n---\n", json!({ "a": 3 }), vec![], "`a` is written in a form"),
         ("---\na: &x 1\nb: *x\n---\n", json!({}), vec!["a"], "`a` cannot be changed without changing something else."),
     ];

@@ -36,3 +36,22 @@ fn the_lines_that_match_best_are_shown() {
     let lines: Vec<usize> = found.lines.iter().map(|(line, _)| *line).collect();
     assert_eq!(lines, [1, 3, 4]);
 }
+
+/// What a keyboard writes as one character, macOS and some applications save as two.
+#[test]
+fn composed_and_decomposed_characters_are_the_same() {
+    let (composed, decomposed) = ("\u{fc}bung", "u\u{308}bung");
+    for (query, word) in [(composed, decomposed), (decomposed, composed)] {
+        let pages = [
+            (word, "nothing"),
+            ("heading", &*format!("# Alte {word}")),
+            ("text", &*format!("Die {} ist alt.", word.to_uppercase())),
+            ("other", "Die Ubung"),
+        ];
+        assert_eq!(ranked(query, &pages), [word, "heading", "text"], "{query:?}");
+        assert_eq!(ranked(&format!("\"alte {query}\""), &pages), ["heading"], "{query:?}");
+        let found =
+            Query::parse(query).unwrap().look(&PageName::parse("text").unwrap(), pages[2].1.as_bytes()).unwrap();
+        assert_eq!(found.lines, [(1, pages[2].1.to_owned())], "a line is shown as it is");
+    }
+}

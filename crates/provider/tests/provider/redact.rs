@@ -143,6 +143,7 @@ fn a_key_with_signs_is_found_in_every_way_to_write_them() {
     for quote in [json.clone(), json.replace('/', "\\/"), html, "pass%2Fword%22with%3Csigns%3E%26more%2B1".to_owned()] {
         let redacted = Key::new(key, "").unwrap().redact(&format!("no: {quote}"));
         assert!(!redacted.contains("sign") && !redacted.contains("more"), "{redacted}");
+        assert!(redacted.starts_with("no: ") && redacted.contains('…'), "{redacted}");
     }
 }
 

@@ -124,7 +124,7 @@ impl PathQuestions {
         let mut agents = self.agents.clone();
         agents.base.disk = disk.clone();
         let permitted = agents.permitted();
-        self.check_permitted(&permitted)?;
+        self.check_permitted(&permitted, disk)?;
         let ((kind, read, write), folder) = (self.params(), &self.folder);
         if kind != PathKind::File {
             return Ok(());
@@ -152,7 +152,7 @@ impl PathQuestions {
     ///
     /// # Errors
     /// For the model: the first path that is not permitted, with those that are.
-    fn check_permitted(&self, permitted: &Permitted) -> Result<(), ModelError> {
+    fn check_permitted(&self, permitted: &Permitted, disk: &Disk) -> Result<(), ModelError> {
         if permitted.is_everything() {
             return Ok(());
         }
@@ -173,7 +173,15 @@ impl PathQuestions {
                 };
                 // Flemma's own tools follow links before `..`, and those in Lua may not.
                 for path in [&named.path, &paths::plain(&named.path)] {
-                    permitted.check(access, path, name)?;
+                    // The name of no page may be that of a folder that is listed, or a page with a place in it. What is read is judged again.
+                    let is_meant = || {
+                        let page = self.folder.join(page_of(named.written.as_deref().unwrap_or_default()));
+                        let names_page = kind == PathKind::Page && access == Access::Read && !disk.is_there(path);
+                        names_page && [path.with_extension(""), page].iter().any(|path| permitted.allows(access, path))
+                    };
+                    permitted
+                        .check(access, path, name)
+                        .or_else(|problem| if is_meant() { Ok(()) } else { Err(problem) })?;
                 }
             }
         }
@@ -215,4 +223,12 @@ fn judge(disk: &Disk, files: Vec<PathBuf>, folder: Option<&PathBuf>) -> Judged {
     judged.add_folder(folder.clone(), root.clone());
     judged.add_folder(root, real);
     judged
+}
+
+/// The file of the page that a reference names: `Page`, `Page#Heading`, `Page@L14C5`, `Page@123`.
+fn page_of(reference: &str) -> String {
+    let page = reference.split('#').next().unwrap_or_default();
+    let is_place = |place: &str| place.bytes().all(|byte| byte.is_ascii_digit() || b"LlCc".contains(&byte));
+    let page = page.rsplit_once('@').filter(|(_, place)| is_place(place)).map_or(page, |(page, _)| page);
+    format!("{}.md", page.trim())
 }

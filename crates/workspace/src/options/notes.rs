@@ -37,12 +37,6 @@ impl Frontmatter {
         page_file(&self.notes_root(conversation), page)
     }
 
-    /// The folder of notes of the conversation in a buffer.
-    pub fn notes_folder(&self, buffer: i32) -> Option<PathBuf> {
-        let conversation = self.shared.conversation(buffer)?;
-        Some(self.notes_root(&conversation))
-    }
-
     /// What a file's list of tools comes to, if it says anything about that. `config` are the options with those of the file.
     pub(crate) fn chosen_tools(&self, file: &FileOptions, config: &Config) -> Option<FileTools> {
         let listed = file.tools.as_ref().map(|list| FileTools::new(list, &self.shared.toolbox.registry()));

@@ -43,7 +43,7 @@ function functions.callTool(name, args)
 end
 
 --- The tools of `ai.tools`.
----@return { name: string, description: string, parameters: table, requiresApproval: boolean, readOnly: boolean }[]
+---@return { name: string, description: string, parameters: table, source: string, requiresApproval: boolean, readOnly: boolean }[]
 function functions.listTools()
   tools.sync()
   return vim.tbl_map(function(name)
@@ -52,6 +52,7 @@ function functions.listTools()
       name = name,
       description = entry.description,
       parameters = vim.deepcopy(entry.parameters or {}),
+      source = "lua",
       requiresApproval = entry.requiresApproval == true,
       readOnly = entry.readOnly == true,
     }
@@ -67,7 +68,8 @@ return setmetatable(M, {
   end,
   __newindex = function(self, key, given)
     if key == "tools" and type(given) == "table" then
-      return tools.replace(given)
+      -- Pages begin with `ai.tools = {}`: what others have registered stays.
+      return tools.add(given)
     elseif key == "tools" then
       error(("ai.tools must be a table, not a %s"):format(type(given)), 2)
     end

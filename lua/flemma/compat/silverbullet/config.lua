@@ -20,7 +20,25 @@ end
 --- Whether the user was told that agents are set elsewhere.
 local was_told = false
 
+--- Says once that agents have no effect here if any of them restricts something: what they forbid must not seem to be forbidden.
+---@param agents any
+function M.check_agents(agents)
+  for _, agent in pairs(not was_told and type(agents) == "table" and agents or {}) do
+    if type(agent) == "table" and (agent.tools or agent.toolsExclude or agent.allowedReadPaths or agent.allowedWritePaths) then
+      was_told = true
+      require("flemma.notify").say(
+        vim.log.levels.WARN,
+        "silverbullet: `ai.agents` has no effect; give them to require('flemma').setup({ agents = … }), which takes the same names (:help flemma-agents)"
+      )
+      return
+    end
+  end
+end
+
 M.module = {}
+
+--- Says what values may be set. They are not checked here.
+function M.module.define() end
 
 --- The value at a path, or else the default.
 ---@param path string|string[]
@@ -53,14 +71,7 @@ function M.module.set(path, value)
     at = at[parts[i]]
   end
   at[parts[#parts]] = value
-  if not was_told and vim.tbl_get(values, "ai", "agents") ~= nil then
-    -- What they forbid must not seem to be forbidden.
-    was_told = true
-    require("flemma.notify").say(
-      vim.log.levels.WARN,
-      "silverbullet: `ai.agents` has no effect in config.set; give them to require('flemma').setup({ agents = … }), which takes the same names (:help flemma-agents)"
-    )
-  end
+  M.check_agents(vim.tbl_get(values, "ai", "agents"))
   if M.are_tools_enabled() ~= was_enabled then
     M.on_switch()
   end

@@ -5,18 +5,24 @@ local runs = require("flemma.compat.silverbullet.run")
 
 local api = vim.api
 
---- The part of a reference that names a place in a page: a heading, a line, or a position.
----@param place? string
----@return { section?: string, line?: integer }
-local function place_of(place)
-  if not place or place == "" then
-    return {}
+--- What a reference names: a page, and a heading, a line with a column, or a position in it. An `@` may also be a part of a name.
+---@param ref string
+---@return { page: string, section?: string, line?: integer, column?: integer, position?: integer }
+local function target_of(ref)
+  local page, line, column = ref:match("^(.+)@[Ll](%d+)[Cc]?(%d*)$")
+  if page then
+    return { page = page, line = tonumber(line), column = tonumber(column) }
   end
-  local line = place:match("^[Ll](%d+)")
-  return line and { line = tonumber(line) } or {}
+  local position
+  page, position = ref:match("^(.+)@(%d+)$")
+  if page then
+    return { page = page, position = tonumber(position) }
+  end
+  local section = ref:match("#%s*(.*)$")
+  return { page = vim.trim(ref:match("^[^#]*")), section = section }
 end
 
---- Shows a page: `Page`, `Page#Heading` or `Page@L12`.
+--- Shows a page: `Page`, `Page#Heading`, `Page@L12`, `Page@L12C5`, or `Page@123` for the 123rd character.
 ---@param ref string|{ page: string }
 function M.navigate(ref)
   local what = "editor.navigate"
@@ -25,14 +31,16 @@ function M.navigate(ref)
   if type(written) ~= "string" then
     error(("%s: the reference must be a string, not a %s"):format(what, type(ref)), 0)
   end
-  local page, place = written:match("^([^#@]*)[@](.*)$")
-  local input = place_of(place)
-  if not page then
-    page, input.section = written:match("^([^#]*)#%s*(.*)$")
-  end
-  input.page = vim.trim(page or written)
+  local input = target_of(written)
   -- Judged by its name, so that nothing says where the notes are.
-  require("flemma.compat.silverbullet.space").request(what, { op = "exists", page = input.page })
+  runs.request(what, { op = "exists", page = input.page })
+  if input.position then
+    -- They are counted from 0, as JavaScript does.
+    local content = runs.request(what, { op = "read", page = input.page })
+    local before = content:sub(1, vim.str_byteindex(content, "utf-16", input.position, false))
+    input.line = select(2, before:gsub("\n", "")) + 1
+    input.column = vim.fn.strchars(before:match("[^\n]*$")) + 1
+  end
   local shown = require("flemma.tools.client.navigate")(input, run.ctx)
   if type(shown) == "table" and shown.success == false then
     error(shown.error, 0)
@@ -104,7 +112,7 @@ local function note_read(what, buf)
   local content = require("flemma.review.content").read(buf, false)
   if api.nvim_buf_get_name(buf) ~= "" and is_utf8 and content ~= "" then
     -- Where it cannot wait, or the text is no UTF-8, nothing is noted.
-    pcall(require("flemma.compat.silverbullet.space").request, what, {
+    pcall(runs.request, what, {
       op = "saw",
       path = vim.fs.abspath(api.nvim_buf_get_name(buf)),
       content = content,

@@ -10,16 +10,14 @@ function M.patchFrontmatter(content, patches)
   if type(content) ~= "string" or type(patches) ~= "table" then
     error(("%s: give the content of a page and a list of patches"):format(what), 0)
   end
-  local list = {}
   for _, patch in ipairs(patches) do
     if type(patch) ~= "table" or type(patch.path) ~= "string" then
       error(("%s: a patch is a table with `op` and `path`"):format(what), 0)
     elseif patch.op ~= "set-key" and patch.op ~= "delete-key" then
       error(('%s: `op` must be "set-key" or "delete-key", not %s'):format(what, vim.inspect(patch.op)), 0)
     end
-    list[#list + 1] = { op = patch.op, path = patch.path, value = patch.value }
   end
-  local patched, problem = require("flemma.native").call("patch_frontmatter", content, list)
+  local patched, problem = require("flemma.native").call("patch_frontmatter", content, patches)
   if not patched then
     error(("%s: %s"):format(what, problem or "it failed"), 0)
   end

@@ -2,33 +2,32 @@
 ---
 --- A tool that is assigned to `ai.tools` becomes a tool of Flemma (`definition.lua`). Each of its calls runs the handler in a
 --- coroutine (`run.lua`): what a handler reads, asks or proposes suspends it, so that nothing waits on the main thread.
-local M = {}
-
 local config = require("flemma.compat.silverbullet.config")
 local environment = require("flemma.compat.silverbullet.environment")
 local text = require("flemma.compat.silverbullet.text")
 local tools = require("flemma.compat.silverbullet.tools")
 
-M.ai = require("flemma.compat.silverbullet.ai")
-M.space = require("flemma.compat.silverbullet.space")
-M.editor = require("flemma.compat.silverbullet.editor")
-M.index = require("flemma.compat.silverbullet.index")
-M.system = require("flemma.compat.silverbullet.system")
-M.spacelua = require("flemma.compat.silverbullet.spacelua")
-M.config = config.module
-M.js = text.js
-M.each = text.each
+local M = {
+  ai = require("flemma.compat.silverbullet.ai"),
+  space = require("flemma.compat.silverbullet.space"),
+  editor = require("flemma.compat.silverbullet.editor"),
+  index = require("flemma.compat.silverbullet.index"),
+  system = require("flemma.compat.silverbullet.system"),
+  spacelua = require("flemma.compat.silverbullet.spacelua"),
+  config = config.module,
+  js = text.js,
+  each = text.each,
+}
 
+environment.provide(M)
+for _, name in ipairs({ "command", "event", "query", "schema", "slashCommand", "tag", "template", "virtualPage", "widget", "widgets" }) do
+  environment.provide({ [name] = environment.absent(name) })
+end
 environment.provide({
-  ai = M.ai,
-  space = M.space,
-  editor = M.editor,
-  index = M.index,
-  system = M.system,
-  spacelua = M.spacelua,
-  config = M.config,
-  js = M.js,
-  each = M.each,
+  -- What a tool says is wrong is for the model, which knows no line of its code.
+  error = function(thrown)
+    error(thrown, 0)
+  end,
 })
 text.install()
 tools.install()

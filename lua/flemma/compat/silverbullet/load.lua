@@ -152,6 +152,12 @@ function M.load(path)
     end
     vim.list_extend(chunks, more)
   end
+  for at, chunk in ipairs(chunks) do
+    chunk.at, chunk.priority = at, tonumber(chunk.code:match("%-%-%s*priority:%s*(%-?%d+)")) or 0
+  end
+  table.sort(chunks, function(a, b)
+    return a.priority > b.priority or a.priority == b.priority and a.at < b.at
+  end)
   for _, chunk in ipairs(chunks) do
     local run, mistake = load(chunk.code, "@" .. chunk.name, "t", environment.globals)
     if not run then
@@ -165,6 +171,7 @@ function M.load(path)
     local what = is_folder and "no Lua file and no page with a `space-lua` block" or "no `space-lua` block"
     return refuse(("there is %s in %s"):format(what, path))
   end
+  require("flemma.compat.silverbullet.config").check_agents(environment.globals.ai.agents)
   return require("flemma.compat.silverbullet.tools").sync() and all_ok
 end
 

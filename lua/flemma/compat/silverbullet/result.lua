@@ -18,28 +18,29 @@ local function with_notes(run, text)
   return vim.trim(text .. "\n\n" .. table.concat(run.notes, "\n\n"))
 end
 
---- The paths that are attached. Relative ones start at the folder of notes.
+--- The files that are attached, which are in the folder of notes.
 ---@param run flemma.silverbullet.Run
 ---@param paths any
 ---@return string[]?
 ---@return string? problem
 local function attached(run, paths)
-  if paths == nil then
-    return nil
-  end
   paths = type(paths) == "string" and { paths } or paths
-  if type(paths) ~= "table" then
+  if paths ~= nil and type(paths) ~= "table" then
     return nil, ("`attachPaths` must be a list of paths, not a %s"):format(type(paths))
   end
-  local root = require("flemma.native").call("path", "notes", { buffer = run.ctx.bufnr })
   local found = {}
-  for _, path in ipairs(paths) do
+  for _, path in ipairs(paths or {}) do
     if type(path) ~= "string" or path == "" then
       return nil, "`attachPaths` must be a list of paths"
     end
-    found[#found + 1] = vim.startswith(path, "/") and path or vim.fs.joinpath(root or run.ctx.cwd, path)
+    local ok, file = pcall(run.request, run, "attachPaths", { op = "file", path = path })
+    if ok then
+      found[#found + 1] = require("flemma.tools.paths").show(run.ctx, file)
+    else
+      run.notes[#run.notes + 1] = value.thrown(file)
+    end
   end
-  return found
+  return paths and found
 end
 
 --- The result of a handler that threw.
@@ -47,6 +48,8 @@ end
 ---@param thrown string
 ---@return table
 function M.failure(run, thrown)
+  -- The line of the author's code, without the folder that it is in.
+  thrown = thrown:gsub("^[^\n]*/([^/\n]+:%d+: )", "%1")
   local words = thrown:find(ERROR) and thrown or ("Error: " .. thrown)
   return { success = false, error = with_notes(run, words) }
 end

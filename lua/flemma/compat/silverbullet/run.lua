@@ -20,6 +20,12 @@ Run.__index = Run
 ---@type table<thread, flemma.silverbullet.Run>
 local by_thread = setmetatable({}, { __mode = "k" })
 
+--- Whether the handler of a tool runs now.
+---@return boolean
+function M.is_running()
+  return by_thread[coroutine.running()] ~= nil
+end
+
 --- The call whose handler runs now.
 ---@param what string the function that was called, for the message if there is none
 ---@return flemma.silverbullet.Run
@@ -75,6 +81,28 @@ function M.await(what, begin)
   return unpack(values, 1, values.n)
 end
 
+--- Asks something about the notes, or changes them.
+---@param what string the function that was called
+---@param request table
+---@return any answer
+function Run:request(what, request)
+  local answer, problem = M.await(what, function(_, done)
+    require("flemma.native").call("use_pages", self.ctx.bufnr, self.ctx.call_id, self.ctx.__run, request, done)
+  end)
+  if problem then
+    error(problem, 0)
+  end
+  return answer
+end
+
+--- The same for the call whose handler runs now.
+---@param what string
+---@param request table
+---@return any answer
+function M.request(what, request)
+  return M.current(what):request(what, request)
+end
+
 --- Lets the handler go on.
 ---@param ... any
 function Run:resume(...)
@@ -93,7 +121,7 @@ function Run:resume(...)
     local words = "the tool `%s` called coroutine.yield, and nothing would let it go on. (For its author: return a result.)"
     self.finish(results.failure(self, words:format(self.name)))
   elseif ok then
-    self.finish(results.of(self, result))
+    self.finish(result)
   else
     local words = value.thrown(result)
     if result == nil or words == "" then
@@ -116,7 +144,9 @@ function M.start(name, input, ctx, finish)
     finish({ success = false, error = ("The tool `%s` was removed from ai.tools."):format(name) })
     return function() end
   end
-  run.thread = coroutine.create(entry.handler)
+  run.thread = coroutine.create(function(given)
+    return require("flemma.compat.silverbullet.result").of(run, entry.handler(given))
+  end)
   by_thread[run.thread] = run
   turns.take(run, function()
     run:resume(input)

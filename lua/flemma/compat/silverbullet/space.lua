@@ -4,21 +4,6 @@ local M = {}
 
 local runs = require("flemma.compat.silverbullet.run")
 
---- Asks something about the notes, or changes them.
----@param what string the function that was called
----@param request table
----@return any answer
-function M.request(what, request)
-  local answer, problem = runs.await(what, function(run, done)
-    local ctx = run.ctx
-    require("flemma.native").call("use_pages", ctx.bufnr, ctx.call_id, ctx.__run, request, done)
-  end)
-  if problem then
-    error(problem, 0)
-  end
-  return answer
-end
-
 --- The name of a page that was passed to a function.
 ---@param what string
 ---@param page any
@@ -34,27 +19,27 @@ end
 ---@param page string
 ---@return string
 function M.readPage(page)
-  return M.request("space.readPage", { op = "read", page = named("space.readPage", page) })
+  return runs.request("space.readPage", { op = "read", page = named("space.readPage", page) })
 end
 
 --- Whether there is a page of this name.
 ---@param page string
 ---@return boolean
 function M.pageExists(page)
-  return M.request("space.pageExists", { op = "exists", page = named("space.pageExists", page) })
+  return runs.request("space.pageExists", { op = "exists", page = named("space.pageExists", page) })
 end
 
 --- What is known of a page.
 ---@param page string
 ---@return { name: string, size: integer, lastModified: string, tags: string[] }
 function M.getPageMeta(page)
-  return M.request("space.getPageMeta", { op = "meta", page = named("space.getPageMeta", page) })
+  return runs.request("space.getPageMeta", { op = "meta", page = named("space.getPageMeta", page) })
 end
 
 --- All pages.
 ---@return { name: string, size: integer, lastModified: string, tags: string[] }[]
 function M.listPages()
-  return M.request("space.listPages", { op = "list" })
+  return runs.request("space.listPages", { op = "list" })
 end
 
 --- Writes a page. Where nobody has approved the call, because its tool does not ask for approval, the change is shown and asked
@@ -71,7 +56,7 @@ function M.writePage(page, content)
     require("flemma.compat.silverbullet.proposal").write(what, named(what, page), content)
     return M.getPageMeta(page)
   end
-  return M.request(what, { op = "write", page = named(what, page), content = content })
+  return runs.request(what, { op = "write", page = named(what, page), content = content })
 end
 
 --- Deletes a page.
@@ -81,7 +66,7 @@ function M.deletePage(page)
   if not runs.current(what).entry.requiresApproval then
     error(("%s: the tool has to declare `requiresApproval = true` to delete pages"):format(what), 0)
   end
-  M.request(what, { op = "delete", page = named(what, page) })
+  runs.request(what, { op = "delete", page = named(what, page) })
 end
 
 return M

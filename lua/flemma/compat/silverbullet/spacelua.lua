@@ -42,7 +42,7 @@ function M.evalExpression(expression, names)
   end
   M.parseExpression(expression)
   local request = { op = "evaluate", expression = expression, names = names and next(names) ~= nil and names or nil }
-  return require("flemma.compat.silverbullet.space").request(what, request)
+  return require("flemma.compat.silverbullet.run").request(what, request)
 end
 
 return M

@@ -1,19 +1,9 @@
 --- The table `system`: the functions that tools of this kind invoke by name.
 local M = {}
 
+local ai = require("flemma.compat.silverbullet.ai")
 local runs = require("flemma.compat.silverbullet.run")
 local value = require("flemma.compat.codecompanion.value")
-
---- The first of these fields that is there.
----@param table table
----@param ... string
-local function field(table, ...)
-  for _, name in ipairs({ ... }) do
-    if table[name] ~= nil then
-      return table[name]
-    end
-  end
-end
 
 ---@type table<string, fun(...): any>
 local invoked = {}
@@ -23,14 +13,14 @@ invoked["index.renamePageCommand"] = function(about, new)
   local what = "index.renamePageCommand"
   local old = about
   if type(about) == "table" then
-    old, new = field(about, "oldPage", "from"), field(about, "page", "newPage", "to")
+    old, new = about.oldPage or about.from, about.page or about.newPage or about.to
   end
   if type(old) ~= "string" or type(new) ~= "string" then
     error(("%s: give { oldPage = …, page = … }"):format(what), 0)
   elseif not runs.current(what).entry.requiresApproval then
     error(("%s: the tool has to declare `requiresApproval = true` to rename pages"):format(what), 0)
   end
-  require("flemma.compat.silverbullet.space").request(what, { op = "rename", page = old, new_page = new })
+  runs.request(what, { op = "rename", page = old, new_page = new })
   return true
 end
 
@@ -39,24 +29,16 @@ end
 ---@return { success: boolean, error?: string }
 invoked["silverbullet-ai.requestWriteApproval"] = function(page, content)
   if type(page) == "table" then
-    page, content = field(page, "page", "name"), field(page, "newContent", "content")
+    page, content = page.page or page.name, page.newContent or page.content
   end
   local what = "silverbullet-ai.requestWriteApproval"
   local ok, problem = pcall(require("flemma.compat.silverbullet.proposal").write, what, page, content)
   return { success = ok, error = not ok and value.thrown(problem) or nil }
 end
 
-invoked["silverbullet-ai.callTool"] = function(...)
-  return require("flemma.compat.silverbullet.ai").callTool(...)
-end
-
-invoked["silverbullet-ai.listTools"] = function()
-  return require("flemma.compat.silverbullet.ai").listTools()
-end
-
-invoked["editor.flashNotification"] = function(...)
-  return require("flemma.compat.silverbullet.editor").flashNotification(...)
-end
+invoked["silverbullet-ai.callTool"] = ai.callTool
+invoked["silverbullet-ai.listTools"] = ai.listTools
+invoked["editor.flashNotification"] = require("flemma.compat.silverbullet.editor").flashNotification
 
 --- Invokes one of five functions.
 ---@param name string

@@ -3,14 +3,8 @@ local M = {}
 
 local value = require("flemma.compat.codecompanion.value")
 
-M.js = {}
-
---- A value as JSON.
----@param given any
----@return string
-function M.js.stringify(given)
-  return value.json(given)
-end
+--- `js.stringify`: a value as JSON.
+M.js = { stringify = value.json }
 
 --- Goes through the values of a list: `for page in each(pages) do`.
 ---@param list? any[]
@@ -23,35 +17,15 @@ function M.each(list)
   end
 end
 
-local additions = {}
-
----@param text string
----@param prefix string
----@return boolean
-function additions.startsWith(text, prefix)
-  return vim.startswith(text, prefix)
-end
-
----@param text string
----@param suffix string
----@return boolean
-function additions.endsWith(text, suffix)
-  return vim.endswith(text, suffix)
-end
-
---- The parts of a text between separators, which are no patterns.
----@param text string
----@param separator string
----@return string[]
-function additions.split(text, separator)
-  return vim.split(text, separator, { plain = true })
-end
-
----@param text string
----@return string
-function additions.trim(text)
-  return vim.trim(text)
-end
+local additions = {
+  startsWith = vim.startswith,
+  endsWith = vim.endswith,
+  trim = vim.trim,
+  --- The parts of a text between separators, which are no patterns.
+  split = function(text, separator)
+    return vim.split(text, separator, { plain = true })
+  end,
+}
 
 --- Adds the functions to `string`, since they are called as methods of texts. What is there stays.
 function M.install()

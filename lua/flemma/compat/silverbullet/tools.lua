@@ -127,15 +127,9 @@ function M.reach()
   return entries
 end
 
---- Puts other entries in the place of all.
+--- Adds entries.
 ---@param given table<string, table>
-function M.replace(given)
-  if rawequal(given, entries) then
-    return
-  end
-  for _, name in ipairs(M.names()) do
-    entries[name] = nil
-  end
+function M.add(given)
   for name, entry in pairs(given) do
     rawset(entries, name, entry)
   end

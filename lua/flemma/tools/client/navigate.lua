@@ -3,7 +3,7 @@ local paths = require("flemma.tools.paths")
 
 local api = vim.api
 
----@param input { page: string, section?: string, line?: integer }
+---@param input { page: string, section?: string, line?: integer, column?: integer }
 ---@param ctx flemma.ExecutionContext
 ---@return table
 return function(input, ctx)
@@ -14,7 +14,6 @@ return function(input, ctx)
   if not vim.uv.fs_stat(path) then
     return paths.failure(("There is no page `%s`. List the pages with list_pages."):format(input.page))
   end
-  local line = input.line
   ---@param buf integer
   ---@return integer? line
   ---@return string? problem
@@ -23,5 +22,5 @@ return function(input, ctx)
     return require("flemma.native").call("text", "section", { text = text, heading = input.section })
   end
   local has_section = input.section and input.section ~= ""
-  return require("flemma.tools.location").open({ path = path, line = line }, ctx, has_section and find or nil)
+  return require("flemma.tools.location").open({ path = path, line = input.line, column = input.column }, ctx, has_section and find or nil)
 end

@@ -190,6 +190,7 @@ fn no_beginning_of_code_is_too_broken() {
     let chat = with_files(&[]);
     let sample = "local o = flemma.opt -- x\no.openai = { [\"thinking\"] = 'a\\'b', [[x]], y = { 1.5e3 } }\n\
          flemma.opt.tools:append({ \"bash\", })[1].x:y'z' = -- \"\nfunction f(...) return ... .. \"ü\" end ]]}}))";
+    let mut offered = 0;
     for (at, _) in sample.char_indices() {
         let lines: Vec<&str> = sample[..at].split('\n').collect();
         let text = format!("```lua\n{}", sample[..at].to_owned());
@@ -197,7 +198,9 @@ fn no_beginning_of_code_is_too_broken() {
         let column = lines.last().unwrap().len();
         if let Some(found) = super::ask(&chat, lines.len(), column) {
             assert!(found.range.start <= column && found.range.end >= column, "{text}");
+            offered += 1;
         }
         chat.wipe(buffer);
     }
+    assert!(offered > 10, "something is offered at {offered} places");
 }

@@ -18,7 +18,9 @@ fn only_the_user_can_read_what_is_kept() {
     let mut bench = Bench::new();
     bench.shop.put("secret", "old");
     bench.call("c1", "write", write("secret", "new"));
-    for path in look(&bench.state()).into_keys().chain([bench.state()]) {
+    let kept: Vec<_> = look(&bench.state()).into_keys().collect();
+    assert!(kept.iter().any(|path| fs::read(path).is_ok_and(|content| content == b"old")), "{kept:?}");
+    for path in kept.into_iter().chain([bench.state()]) {
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o077, 0, "{}", path.display());
     }
 }

@@ -1,6 +1,6 @@
 //! What tools that are written in Lua ask of the notes. Each request is judged as a call of the tools for notes is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -54,6 +54,11 @@ pub enum PageRequest {
         /// The name that it gets.
         new_page: String,
     },
+    /// A file in the folder of notes that is shown with a result.
+    File {
+        /// Its path, from the folder of notes.
+        path: String,
+    },
     /// The tool has read a file in the editor.
     Saw {
         /// The file; absolute.
@@ -94,6 +99,7 @@ pub fn answer_page_request(request: &PageRequest, context: &Context) -> Result<V
             context.seen.note(&paths::real(path), Some(content.as_bytes()));
             Ok(true.into())
         }
+        PageRequest::File { path } => Ok(space.below(Path::new(path), path)?.to_string_lossy().into()),
         PageRequest::Exists { page } => {
             let page = PageName::parse(page)?;
             let exists = space.exists(&page)?;

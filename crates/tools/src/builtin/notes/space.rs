@@ -104,7 +104,11 @@ impl<'a> Space<'a> {
         Ok(path)
     }
 
-    fn below(&self, relative: &Path, name: &str) -> Result<PathBuf, ModelError> {
+    /// A file or folder by its path from the folder of notes.
+    ///
+    /// # Errors
+    /// If it is not below the folder of notes, or the user denies reading it.
+    pub(super) fn below(&self, relative: &Path, name: &str) -> Result<PathBuf, ModelError> {
         let path = self.root.join(relative);
         self.guard.judge(Access::Read, &path, name)?;
         Ok(path)
