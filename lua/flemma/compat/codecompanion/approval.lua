@@ -29,24 +29,23 @@ end
 function M.of(entry, call_of)
   local word = declared(entry.opts)
   local condition = type(entry.definition.handlers) == "table" and entry.definition.handlers.prompt_condition or nil
-  if word == nil then
+  local ask
+  if vim.is_callable(word) then
+    ask = word
+  elseif word and word ~= true and vim.is_callable(condition) then
+    ask = function(_, tools)
+      return require("flemma.compat.codecompanion.shape").condition(entry.shape, condition, tools)
+    end
+  elseif word == nil then
     return nil
-  elseif word == false then
-    return "auto"
-  elseif vim.is_callable(word) then
-    return function(input, ctx)
-      local call = call_of(ctx.bufnr, ctx.call_id, input)
-      local decision = word(call.tool, call.tools)
-      return decision == false and "auto" or decision and "requires_approval" or nil
-    end
-  elseif word ~= true and vim.is_callable(condition) then
-    return function(input, ctx)
-      local call = call_of(ctx.bufnr, ctx.call_id, input)
-      local decision = require("flemma.compat.codecompanion.shape").condition(entry.shape, condition, call.tools)
-      return decision == false and "auto" or decision and "requires_approval" or nil
-    end
+  else
+    return word and "requires_approval" or "auto"
   end
-  return "requires_approval"
+  return function(input, ctx)
+    local call = call_of(ctx.bufnr, ctx.call_id, input)
+    local decision = ask(call.tool, call.tools)
+    return decision == false and "auto" or decision and "requires_approval" or nil
+  end
 end
 
 --- Has calls prepared before anybody decides about them.

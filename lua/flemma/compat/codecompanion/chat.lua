@@ -4,12 +4,15 @@
 local M = {}
 
 local api = vim.api
+local absent = require("flemma.compat.codecompanion.modules").absent
 local notify = require("flemma.notify")
 local value = require("flemma.compat.codecompanion.value")
 
 ---@type table<integer, table>
 local chats = {}
-local last_id = 0
+local last_id, last_buf = 0, -1
+
+local WHY = "Flemma sends requests itself"
 
 ---@type table<table, flemma.codecompanion.Call>
 local call_of_tool = setmetatable({}, { __mode = "kv" })
@@ -17,24 +20,7 @@ local call_of_tool = setmetatable({}, { __mode = "kv" })
 local ROLES = { You = "user", Assistant = "llm", System = "system" }
 
 --- Methods that would take the conversation over.
-local OUT_OF_REACH = {
-  "submit",
-  "stop",
-  "close",
-  "clear",
-  "reset",
-  "regenerate",
-  "change_adapter",
-  "change_model",
-  "apply_settings",
-  "complete",
-  "done",
-}
-
----@param what string
-local function out_of_reach(what)
-  error(("%s is out of reach of tools here: Flemma sends requests itself"):format(what), 3)
-end
+local OUT_OF_REACH = "submit stop close clear reset regenerate change_adapter change_model apply_settings complete done"
 
 --- The messages of a conversation: a copy.
 ---@param buf integer
@@ -75,11 +61,7 @@ function M.adapter()
       end,
     }),
   }
-  return setmetatable(known, {
-    __index = function(_, field)
-      out_of_reach(("`adapter.%s`"):format(tostring(field)))
-    end,
-  })
+  return setmetatable(known, { __index = absent("adapter", WHY) })
 end
 
 --- The object of a conversation.
@@ -91,7 +73,7 @@ local function of(buf)
   end
   last_id = last_id + 1
   local options = require("flemma.options").get()
-  local registry = { in_use = {}, flags = {}, groups = {} }
+  local registry = { in_use = {}, added = {}, flags = {}, groups = {} }
   local chat = {
     id = last_id,
     bufnr = buf,
@@ -102,10 +84,11 @@ local function of(buf)
     tool_registry = registry,
     tools = registry,
   }
-  for _, name in ipairs(OUT_OF_REACH) do
-    chat[name] = function()
-      out_of_reach(("`chat:%s()`"):format(name))
-    end
+  for name in OUT_OF_REACH:gmatch("%S+") do
+    chat[name] = absent("chat:" .. name, WHY)
+  end
+  function registry.add(_, name)
+    registry.in_use[name], registry.added[name] = true, true
   end
   chats[buf] = setmetatable(chat, {
     __index = function(_, key)
@@ -218,6 +201,32 @@ end
 
 sayings.add_reference = sayings.add_context
 
+--- Puts a buffer or a file into the context: `chat.context:add()`.
+local function add_item(call, item)
+  local items = of(call.bufnr).context_items
+  items[#items + 1] = item
+  call.context[#call.context + 1] = type(item) == "table" and item or nil
+end
+
+--- What is said to the chat, for somebody who speaks for this call.
+---@param call_of fun(): flemma.codecompanion.Call
+---@return table
+local function methods_of(call_of)
+  local methods = {}
+  for name, take in pairs(sayings) do
+    methods[name] = function(_, ...)
+      take(call_of(), ...)
+    end
+  end
+  methods.context = {
+    add = function(_, ...)
+      add_item(call_of(), ...)
+    end,
+  }
+  methods.references = methods.context
+  return methods
+end
+
 --- The chat as a call sees it.
 ---@param call flemma.codecompanion.Call
 ---@return table
@@ -225,12 +234,10 @@ function M.view(call)
   local chat = of(call.bufnr)
   call_of_tool[call.tool] = call
   chat.tool_registry.in_use[call.name] = true
-  local methods = {}
-  for name, take in pairs(sayings) do
-    methods[name] = function(_, ...)
-      take(call, ...)
-    end
-  end
+  last_buf = call.bufnr
+  local methods = methods_of(function()
+    return call
+  end)
   return setmetatable({}, {
     __index = function(_, key)
       if methods[key] then
@@ -242,6 +249,50 @@ function M.view(call)
       chat[key] = new
     end,
   })
+end
+
+--- The chat of a conversation, for somebody who is not one of its calls. They speak for the call that runs.
+---@param buf? integer 0 for the current buffer; nil for all chats
+---@return table? chat nil if the buffer is no conversation
+function M.find(buf)
+  if buf == nil then
+    return vim.tbl_map(function(number)
+      return { chat = M.find(number), bufnr = number, name = api.nvim_buf_get_name(number) }
+    end, vim.tbl_filter(api.nvim_buf_is_valid, vim.tbl_keys(chats)))
+  end
+  buf = buf == 0 and api.nvim_get_current_buf() or buf
+  if not (type(buf) == "number" and api.nvim_buf_is_valid(buf) and vim.bo[buf].filetype == "chat") then
+    return nil
+  end
+  local chat = of(buf)
+  if not rawget(chat, "add_message") then
+    local methods = methods_of(function()
+      for _, call in pairs(call_of_tool) do
+        if call.bufnr == buf and call.is_running and not call.is_over then
+          return call
+        end
+      end
+      error("no call of a tool runs whose result this could be (:help flemma-codecompanion)", 3)
+    end)
+    for name, method in pairs(methods) do
+      chat[name] = method
+    end
+  end
+  return chat
+end
+
+--- Whether a tool has added another one to the chat, which is offered then.
+---@param buf integer
+---@param name string
+---@return boolean
+function M.has_added(buf, name)
+  return chats[buf] ~= nil and chats[buf].tool_registry.added[name] == true
+end
+
+--- The chat of the current buffer, or that of the last call.
+---@return table?
+function M.last()
+  return M.find(0) or M.find(last_buf)
 end
 
 --- A buffer is gone.

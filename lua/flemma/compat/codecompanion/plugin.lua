@@ -6,6 +6,9 @@ local FEATURES = { "chat", "extensions", "function-calling" }
 
 M.extensions = require("flemma.compat.codecompanion.extension").exports
 
+local chat = require("flemma.compat.codecompanion.chat")
+M.buf_get_chat, M.last_chat = chat.find, chat.last
+
 --- Whether there is a feature; without a name, the features that there are.
 ---@param feature? string|string[]
 ---@return boolean|string[]
