@@ -54,6 +54,7 @@ fn table() -> Vec<(&'static str, Value, &'static str, bool)> {
         ("d13_raw", json!({ "text": "raw" }), "merged x raw", false),
         ("d15_joins", json!({}), "true <a>1</a>", false),
         ("d16_heard", json!({}), "heard a title", false),
+        ("d17_both", json!({ "text": "x" }), "both x x", false),
     ]
 }
 
@@ -67,6 +68,7 @@ fn a_function_with_nothing_behind_it_says_so_when_it_is_called() {
     for ((name, _, words, is_error), (text, error)) in table.iter().zip(&found) {
         assert!(text.contains(words) && error == is_error, "{name}: {text}");
     }
+    assert_eq!(found.len(), table.len());
     // In the author's place.
     assert!(found[0].0.contains("deep.lua:"), "{}", found[0].0);
     // One line.
@@ -76,20 +78,31 @@ fn a_function_with_nothing_behind_it_says_so_when_it_is_called() {
 }
 
 #[test]
-fn a_tool_that_builds_a_command_shows_it() {
-    let calls = [("d08_built", json!({ "text": "hello" })), ("d14_refused", json!({}))];
+fn what_a_tool_says_before_it_runs_counts_for_its_approval() {
+    let calls = [
+        ("d08_built", json!({ "text": "hello" })),
+        ("d14_refused", json!({})),
+        ("d17_both", json!({ "text": "x" })),
+        ("d18_setup", json!({ "text": "harmless" })),
+        ("d18_setup", json!({ "text": "more" })),
+    ];
     let mut chat = with_calls(&calls, "", LUA, FILES);
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the calls", |nvim| nvim.text().matches("flemma:tool status=pending").count() == 2);
+    chat.nvim.wait_for("the calls", |nvim| nvim.text().matches("flemma:tool status=pending").count() == 4);
+    chat.nvim.wait_for("the call that was set up to run", |nvim| nvim.text().contains("did harmless"));
     chat.nvim.wait_for_screen("echo hello; echo ${text}");
+    chat.nvim.wait_for_screen("In 1?");
     chat.nvim.lua(
         "local resolve = require('flemma.tools').resolve
          resolve(0, 'toolu_1', { approved = true })
-         resolve(0, 'toolu_2', { approved = false, message = 'not now' })",
+         resolve(0, 'toolu_2', { approved = false, message = 'not now' })
+         resolve(0, 'toolu_3', { approved = true })
+         resolve(0, 'toolu_5', { approved = true })",
         &[],
     );
     let found = answered(&mut chat);
     assert_eq!(found[1], ("Kept: \"not now\"".to_owned(), true));
+    assert_eq!(found[4], ("did more".to_owned(), false));
 }
 
 #[test]

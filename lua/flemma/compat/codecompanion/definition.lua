@@ -204,9 +204,9 @@ function M.describe(name, resolved, shape)
   elseif type(definition.schema) ~= "table" then
     return nil, ("`schema` must be a table, not a %s"):format(type(definition.schema))
   end
-  for field, kind in pairs({ handlers = "table", output = "table", env = "function" }) do
-    if definition[field] ~= nil and type(definition[field]) ~= kind then
-      return nil, ("`%s` must be a %s, not a %s"):format(field, kind, type(definition[field]))
+  for _, field in ipairs({ "handlers", "output" }) do
+    if definition[field] ~= nil and type(definition[field]) ~= "table" then
+      return nil, ("`%s` must be a table, not a %s"):format(field, type(definition[field]))
     end
   end
   local ours, problem

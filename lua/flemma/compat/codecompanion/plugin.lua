@@ -6,6 +6,12 @@ local FEATURES = { "chat", "extensions", "function-calling" }
 
 M.extensions = require("flemma.compat.codecompanion.extension").exports
 
+--- The version whose tools these stand-ins suit best: extensions for several versions ask for it.
+---@return string
+function M.version()
+  return "19.0.0"
+end
+
 local chat = require("flemma.compat.codecompanion.chat")
 M.buf_get_chat, M.last_chat = chat.find, chat.last
 

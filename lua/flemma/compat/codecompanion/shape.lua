@@ -1,8 +1,9 @@
 --- The era of a definition, and how its functions are called in it.
 ---
 --- CodeCompanion changed the parameters of its tools' functions twice. Here the eras are `"a"` (an XML-style schema), `"b"` and
---- `"c"` (a function's JSON schema, with the parameters one by one, or in a table). Where a definition fits both `"b"` and
---- `"c"`, it is `"either"`, and its functions get objects that serve as both.
+--- `"c"` (a function's JSON schema, with the parameters one by one, or in a table). A definition may fit both `"b"` and `"c"`
+--- (`"either"`), or be written for both. So the Tools object that its functions get serves as the table as well, unless it is
+--- clearly of the third era.
 local M = {}
 
 ---@alias flemma.codecompanion.Shape "a"|"b"|"c"|"either"
@@ -131,9 +132,7 @@ end
 local function call(shape, callback, tools, fields, list, ...)
   if shape == "a" then
     return callback(tools, ...)
-  elseif shape == "b" then
-    return callback(tools.tool, tools, ...)
-  elseif shape == "either" then
+  elseif shape ~= "c" then
     return callback(tools.tool, serve_as_all(tools, fields, list), ...)
   end
   local meta = vim.tbl_extend("force", { tools = tools }, fields)

@@ -147,6 +147,38 @@ function M.setup()
       output_handler(good("the end"))
     end)
   end)
+  -- Written for two versions. Before it runs it asks which one it is in, and then it sees.
+  local is_new = tonumber(require("codecompanion").version():match("^%d+")) >= 19
+  tools.d17_both = define("d17_both", function(_, args, _, output_handler)
+    is_new = type(output_handler) ~= "function"
+    return good(args.text)
+  end, {
+    prompt = function(_, second)
+      return "In " .. (is_new and second or { tools = second }).tools.bufnr .. "?"
+    end,
+    success = function(self, second, third, fourth)
+      local stdout, meta = second, third
+      if not is_new then
+        stdout, meta = fourth, { tools = second, cmd = third }
+      end
+      meta.tools.chat:add_tool_output(self, "both " .. stdout[#stdout] .. " " .. meta.cmd.text)
+    end,
+  })
+  -- It decides about its approval when it is set up.
+  tools.d18_setup = define("d18_setup", function(_, args)
+    return good("did " .. args.text)
+  end)
+  tools.d18_setup = {
+    callback = vim.tbl_extend("force", tools.d18_setup.callback, {
+      handlers = {
+        setup = function(self)
+          self.opts.require_approval_before = self.args.text ~= "harmless"
+        end,
+      },
+      -- A table of functions of its own.
+      env = { mine = print },
+    }),
+  }
   vim.api.nvim_create_autocmd("User", {
     pattern = "CodeCompanionToolStarted",
     callback = function(args)
