@@ -191,3 +191,19 @@ fn prompts_of_groups_are_asked_for_each_request() {
     assert_ne!(first, second);
     assert_eq!(said(&mut chat.nvim).matches("`system_prompt` failed").count(), 1);
 }
+
+#[test]
+fn our_presets_do_not_approve_a_tool_of_our_name() {
+    let lua = "assert(require('flemma.compat.codecompanion').setup({ read = { callback = {
+        cmds = { function(_, args) return 'theirs ' .. args.path end },
+        schema = { type = 'function', ['function'] = { name = 'read', description = 'x', parameters = {
+          type = 'object', properties = { path = { type = 'string' } } } } } } } }))";
+    let calls = [("read", json!({ "path": "a.txt" }))];
+    let mut chat = with_calls(&calls, "", lua, &[]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.text().contains("flemma:tool status=pending"));
+    // A name that the user writes means whatever is registered.
+    let options = "tools = { auto_approve = { '$default', 'read' } }";
+    let mut chat = with_calls(&calls, options, lua, &[]);
+    assert_eq!(results(&mut chat), [("theirs a.txt".to_owned(), false)]);
+}
