@@ -34,6 +34,12 @@ fn table() -> Vec<(&'static str, Value, &'static str, bool)> {
              CodeCompanion's adapters (:help flemma-codecompanion)",
             true,
         ),
+        (
+            "d00_helper",
+            json!({}),
+            "`codecompanion.interactions.chat.tools.builtin.helpers.add_diff()` is out of reach here: Flemma has nothing like it",
+            true,
+        ),
         ("d02_http", json!({}), "`codecompanion.schema.get_default()` is out of reach here: ", true),
         (
             "d03_chat",
@@ -72,8 +78,8 @@ fn a_function_with_nothing_behind_it_says_so_when_it_is_called() {
     // In the author's place.
     assert!(found[0].0.contains("deep.lua:"), "{}", found[0].0);
     // One line.
-    assert_eq!(found[6].0.matches('\n').count(), 0, "{}", found[6].0);
-    assert_eq!(found[14].0, "heard a title");
+    assert_eq!(found[7].0.matches('\n').count(), 0, "{}", found[7].0);
+    assert_eq!(found[15].0, "heard a title");
     assert_eq!(said(&mut chat.nvim), "");
 }
 

@@ -30,7 +30,7 @@ const LUA: &str = "
       local found = {}
       for i, name in ipairs({ '', '.config', '.interactions.chat.tools.builtin.helpers' }) do
         local ok, module = pcall(require, 'codecompanion' .. name)
-        found[i] = not ok and 'none' or module.is_real and 'real' or 'stand-in'
+        found[i] = not ok and 'none' or module.is_real == true and 'real' or 'stand-in'
       end
       return table.concat(found, ' ')
     end

@@ -77,11 +77,13 @@ local function look(entry)
   return { entry = entry, fields = fields }
 end
 
+--- Whether an entry is what was seen of it. A copy of it is: extensions put a copy of the whole table in its place.
 ---@param seen? flemma.codecompanion.Seen
 ---@param entry any
 ---@return boolean
 local function is_same(seen, entry)
-  return seen ~= nil and rawequal(seen.entry, entry) and vim.deep_equal(seen.fields, look(entry).fields)
+  local is_like = seen and (rawequal(seen.entry, entry) or type(seen.entry) == "table" and type(entry) == "table")
+  return is_like and vim.deep_equal(seen.fields, look(entry).fields) or false
 end
 
 --- Takes over what somebody has put in the place of the tools table, or of a table above it.

@@ -47,14 +47,15 @@ end
 --- takes it for a text, gets an error that names it.
 ---@param path string
 ---@param reason string
+---@param known? table what of it is here
 ---@return table
-function M.absent(path, reason)
+function M.absent(path, reason, known)
   local function refuse(how)
     return function()
       error(("`%s%s` is out of reach here: %s (:help flemma-codecompanion)"):format(path, how, reason), 2)
     end
   end
-  return setmetatable({}, {
+  return setmetatable(known or {}, {
     __index = function(_, key)
       return type(key) == "string" and M.absent(path .. "." .. key, reason) or nil
     end,

@@ -41,12 +41,12 @@ local PARTS = {
     end
   end,
   [".utils"] = function()
-    local utils = modules.absent("codecompanion.utils", OUT_OF_REACH.utils)
-    utils.notify = function(text, level)
-      vim.notify(text, level or vim.log.levels.INFO)
-    end
-    utils.fire = require("flemma.compat.codecompanion.events").fire
-    return utils
+    return modules.absent("codecompanion.utils", OUT_OF_REACH.utils, {
+      notify = function(text, level)
+        vim.notify(text, level or vim.log.levels.INFO)
+      end,
+      fire = require("flemma.compat.codecompanion.events").fire,
+    })
   end,
 }
 
@@ -59,7 +59,9 @@ function M.install()
   end)
   for name, ours in pairs(OURS) do
     modules.provide("codecompanion" .. name, function()
-      return require("flemma.compat.codecompanion." .. ours)
+      local module = require("flemma.compat.codecompanion." .. ours)
+      -- Extensions look at the plugin itself to know what there is.
+      return name == "" and module or modules.absent("codecompanion" .. name, "Flemma has nothing like it", module)
     end)
   end
   for name, make in pairs(PARTS) do
