@@ -82,16 +82,29 @@ fn a_tool_that_another_one_adds_is_offered_from_then_on() {
         require('flemma.compat.codecompanion').setup({
           rare = define(x),
           other = define(x),
-          adds = define(function(self) self.chat.tool_registry:add('rare', {}) return 'added' end),
+          adds = define(function(self, args)
+            local registry = self.chat.tool_registry
+            if not registry.in_use.rare then
+              registry:add('rare', {})
+              registry:add_group('others')
+              return registry.groups.others.tools[1]
+            end
+            registry:remove_group('others')
+            return tostring(registry.groups.others)
+          end),
+          groups = { others = { tools = { 'other' } } },
           opts = { default_tools = { 'adds' } },
-        }, { offer = 'named' })";
-    let call = Stream::new().tool_use("toolu_1", "adds", &["{}"]).end("tool_use");
+        }, { offer = 'named' })
+        -- As an extension does that passes on what it has found.
+        require('codecompanion').setup({ interactions = { chat = { tools = { more = define(x) } } } })";
+    let call = || reply(&Stream::new().tool_use("toolu_1", "adds", &["{}"]).end("tool_use"));
     let setup = Setup { lua, options: "tools = { require_approval = false }", ..Setup::default() };
-    let mut chat = Chat::start(&setup, [reply(&call), prose(&["fine"])]);
+    let mut chat = Chat::start(&setup, [call(), call(), prose(&["fine"])]);
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
     let names = |n: usize| chat.server.requests()[n].json()["tools"].to_string();
-    assert!(!names(0).contains("\"rare\"") && names(1).contains("\"rare\"") && !names(1).contains("\"other\""));
+    let offers = |n: usize| ["rare", "other", "more"].map(|name| names(n).contains(&format!("\"{name}\"")));
+    assert_eq!([0, 1, 2].map(offers), [[false, false, false], [true, true, false], [true, false, false]]);
 }
 
 #[test]

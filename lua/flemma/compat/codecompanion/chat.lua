@@ -5,6 +5,7 @@ local M = {}
 
 local api = vim.api
 local absent = require("flemma.compat.codecompanion.modules").absent
+local config = require("flemma.compat.codecompanion.config")
 local notify = require("flemma.notify")
 local value = require("flemma.compat.codecompanion.value")
 
@@ -62,40 +63,6 @@ function M.adapter()
     }),
   }
   return setmetatable(known, { __index = absent("adapter", WHY) })
-end
-
---- The object of a conversation.
----@param buf integer
----@return table
-local function of(buf)
-  if chats[buf] then
-    return chats[buf]
-  end
-  last_id = last_id + 1
-  local options = require("flemma.options").get()
-  local registry = { in_use = {}, added = {}, flags = {}, groups = {} }
-  local chat = {
-    id = last_id,
-    bufnr = buf,
-    opts = {},
-    settings = value.copy(options and options.parameters or {}),
-    adapter = M.adapter(),
-    context_items = {},
-    tool_registry = registry,
-    tools = registry,
-  }
-  for name in OUT_OF_REACH:gmatch("%S+") do
-    chat[name] = absent("chat:" .. name, WHY)
-  end
-  function registry.add(_, name)
-    registry.in_use[name], registry.added[name] = true, true
-  end
-  chats[buf] = setmetatable(chat, {
-    __index = function(_, key)
-      return key == "messages" and messages(buf) or nil
-    end,
-  })
-  return chat
 end
 
 --- A tool's words came when its call was over.
@@ -191,7 +158,7 @@ function sayings.add_buf_message(call, message)
 end
 
 function sayings.add_context(call, message, source, id)
-  local items = of(call.bufnr).context_items
+  local items = call.tools.chat.context_items
   items[#items + 1] = { source = source, id = id }
   if show(call, require("flemma.compat.codecompanion.image").of_message(message)) then
     return
@@ -203,7 +170,7 @@ sayings.add_reference = sayings.add_context
 
 --- Puts a buffer or a file into the context: `chat.context:add()`.
 local function add_item(call, item)
-  local items = of(call.bufnr).context_items
+  local items = call.tools.chat.context_items
   items[#items + 1] = item
   call.context[#call.context + 1] = type(item) == "table" and item or nil
 end
@@ -225,6 +192,62 @@ local function methods_of(call_of)
   }
   methods.references = methods.context
   return methods
+end
+
+--- The tools that are in use in a chat. What a tool adds to them is offered from then on.
+local function new_registry()
+  local registry = { in_use = {}, added = {}, flags = {}, groups = {} }
+  local function mark(names, is_added)
+    for _, name in ipairs(names) do
+      registry.in_use[name], registry.added[name] = is_added, is_added
+    end
+  end
+  function registry.add(_, name)
+    mark({ name }, true)
+  end
+  function registry.add_group(_, name)
+    local group = config.tools.groups[name]
+    registry.groups[name] = group
+    mark(group and group.tools or {}, true)
+    return group
+  end
+  function registry.remove_group(_, name)
+    mark(registry.groups[name] and registry.groups[name].tools or {}, nil)
+    registry.groups[name] = nil
+  end
+  return registry
+end
+
+--- The object of a conversation. Who speaks to it, and not to what a call sees of it, speaks for the call that runs.
+---@param buf integer
+---@return table
+local function of(buf)
+  if chats[buf] then
+    return chats[buf]
+  end
+  last_id = last_id + 1
+  local options = require("flemma.options").get()
+  local chat = methods_of(function()
+    for _, call in pairs(call_of_tool) do
+      if call.bufnr == buf and call.is_running and not call.is_over then
+        return call
+      end
+    end
+    error("no call of a tool runs whose result this could be (:help flemma-codecompanion)", 3)
+  end)
+  chat.id, chat.bufnr, chat.opts, chat.context_items = last_id, buf, {}, {}
+  chat.settings = value.copy(options and options.parameters or {})
+  chat.adapter, chat.tool_registry = M.adapter(), new_registry()
+  chat.tools = chat.tool_registry
+  for name in OUT_OF_REACH:gmatch("%S+") do
+    chat[name] = absent("chat:" .. name, WHY)
+  end
+  chats[buf] = setmetatable(chat, {
+    __index = function(_, key)
+      return key == "messages" and messages(buf) or nil
+    end,
+  })
+  return chat
 end
 
 --- The chat as a call sees it.
@@ -251,7 +274,7 @@ function M.view(call)
   })
 end
 
---- The chat of a conversation, for somebody who is not one of its calls. They speak for the call that runs.
+--- The chat of a conversation, for somebody who is not one of its calls.
 ---@param buf? integer 0 for the current buffer; nil for all chats
 ---@return table? chat nil if the buffer is no conversation
 function M.find(buf)
@@ -264,21 +287,7 @@ function M.find(buf)
   if not (type(buf) == "number" and api.nvim_buf_is_valid(buf) and vim.bo[buf].filetype == "chat") then
     return nil
   end
-  local chat = of(buf)
-  if not rawget(chat, "add_message") then
-    local methods = methods_of(function()
-      for _, call in pairs(call_of_tool) do
-        if call.bufnr == buf and call.is_running and not call.is_over then
-          return call
-        end
-      end
-      error("no call of a tool runs whose result this could be (:help flemma-codecompanion)", 3)
-    end)
-    for name, method in pairs(methods) do
-      chat[name] = method
-    end
-  end
-  return chat
+  return of(buf)
 end
 
 --- Whether a tool has added another one to the chat, which is offered then.

@@ -109,13 +109,20 @@ local function restore()
   end
 end
 
+--- Whether an entry is taken again before a request: what could not be used, and groups whose functions are asked for each.
+---@param seen flemma.codecompanion.Seen
+---@return boolean
+local function is_due(seen)
+  return seen.problem ~= nil or vim.is_callable(seen.fields.system_prompt) or vim.is_callable(seen.fields.prompt)
+end
+
 --- Compares a table with what was seen of it.
 ---@param part flemma.codecompanion.Part
 ---@param entries table
----@param is_entry fun(name: any): boolean
----@param is_due? fun(seen: flemma.codecompanion.Seen): boolean whether an entry is taken again that is the same
+---@param no_entries table<string, true> keys of it that are none
+---@param is_again? boolean
 ---@return boolean ok
-local function compare(part, entries, is_entry, is_due)
+local function compare(part, entries, no_entries, is_again)
   local all_ok, gone, new = true, {}, {}
   for name in pairs(part.seen) do
     if not rawget(entries, name) then
@@ -124,7 +131,7 @@ local function compare(part, entries, is_entry, is_due)
   end
   for name, entry in next, entries do
     local seen = part.seen[name]
-    if is_entry(name) and entry ~= false and (not is_same(seen, entry) or is_due and is_due(seen)) then
+    if not no_entries[name] and entry ~= false and (not is_same(seen, entry) or is_again and is_due(seen)) then
       new[#new + 1] = name
     end
   end
@@ -150,24 +157,12 @@ local function compare(part, entries, is_entry, is_due)
 end
 
 --- Registers and removes what has changed in the tools table.
----@param is_due? fun(seen: flemma.codecompanion.Seen): boolean
+---@param is_again? boolean whether what could not be used is tried again, and functions of groups are asked again
 ---@return boolean ok
-function M.sync(is_due)
+function M.sync(is_again)
   restore()
-  local tools_ok = compare(parts.tools, M.tools, function(name)
-    return not NO_TOOLS[name]
-  end, is_due)
-  local groups_ok = compare(parts.groups, M.tools.groups, function()
-    return true
-  end, is_due)
-  return tools_ok and groups_ok
-end
-
---- Whether an entry is taken again before a request: what could not be used, and groups whose functions are asked for each.
----@param seen flemma.codecompanion.Seen
----@return boolean
-local function is_due(seen)
-  return seen.problem ~= nil or vim.is_callable(seen.fields.system_prompt) or vim.is_callable(seen.fields.prompt)
+  local all_ok = compare(parts.tools, M.tools, NO_TOOLS, is_again)
+  return compare(parts.groups, M.tools.groups, {}, is_again) and all_ok
 end
 
 --- A key that the tools table did not have.
@@ -189,10 +184,12 @@ end
 ---@param kind "tools"|"groups"
 ---@param name string
 ---@param entry any nil to take it out
----@param is_done boolean whether it is registered; otherwise the next `sync` does that, even if it was there before
+---@param is_done? boolean whether it is registered; if false, the next `sync` does that even if nothing has changed
 function M.put(kind, name, entry, is_done)
   rawset(kind == "tools" and M.tools or M.tools.groups, name, entry)
-  parts[kind].seen[name] = is_done and entry and look(entry) or nil
+  if is_done ~= nil then
+    parts[kind].seen[name] = is_done and entry and look(entry) or nil
+  end
 end
 
 --- Says what is done about the keys of the tools table, or of its groups.
@@ -211,7 +208,7 @@ function M.install()
     pattern = "FlemmaRequestSending",
     desc = "Flemma: register tools that were written into CodeCompanion's configuration",
     callback = function()
-      M.sync(is_due)
+      M.sync(true)
     end,
   })
 end

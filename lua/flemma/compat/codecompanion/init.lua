@@ -282,8 +282,9 @@ function M.setup(given, opts)
     return refuse(("codecompanion.setup: the options must be a table, not a %s"):format(type(opts)))
   end
   local all_ok = true
-  local outer = options_of_written
-  options_of_written = opts or {}
+  options_of_written = opts or options_of_written
+  -- Without options, a tool that is there already stays as it is: extensions pass on what they have found.
+  local is_done = opts and false
   for _, tools in ipairs(tools_tables(given)) do
     local groups = tools.groups
     if groups ~= nil and type(groups) ~= "table" then
@@ -292,16 +293,15 @@ function M.setup(given, opts)
     end
     for name, entry in next, tools do
       if entry and name ~= "groups" and name ~= "opts" then
-        config.put("tools", name, entry, false)
+        config.put("tools", name, entry, is_done)
       end
     end
     for name, group in next, groups or {} do
-      config.put("groups", name, group, false)
+      config.put("groups", name, group, is_done)
     end
     tools_config.opts = value.merge(tools_config.opts, type(tools.opts) == "table" and tools.opts or {})
   end
-  all_ok = config.sync() and all_ok
-  options_of_written = opts or outer
+  all_ok = config.sync(true) and all_ok
   for name, entry in vim.spairs(extensions_in(given) or {}) do
     all_ok = M.extension(name, entry) and all_ok
   end

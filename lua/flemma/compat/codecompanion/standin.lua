@@ -20,6 +20,7 @@ local OUT_OF_REACH = {
   acp = "Flemma talks to providers itself",
   adapters = "Flemma talks to providers itself, and has none of CodeCompanion's adapters",
   http = "Flemma sends requests itself",
+  mcp = "Flemma has none of CodeCompanion's MCP servers",
   ["interactions.chat.tools.approvals"] = "approvals are the user's, in the approval chain",
   providers = "Flemma has none of CodeCompanion's pickers",
   schema = "it is the schema of CodeCompanion's adapters, which Flemma has not",
