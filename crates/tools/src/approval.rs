@@ -6,13 +6,13 @@
 //! [`declared`], [`catch_all`]); others come from Lua. Resolvers run on the main thread, because the Lua functions among
 //! them must.
 
-use std::{rc::Rc, sync::LazyLock};
+use std::{borrow::Cow, rc::Rc, sync::LazyLock};
 
 use serde_json::Value;
 
 use super::{
     DeclaredApproval, LuaError, LuaRef, Policy,
-    rules::{self, PathBase, ReadTarget, Subject},
+    rules::{self, PathBase, ReadTarget, Rule, Subject},
 };
 use flemma_model::CallId;
 
@@ -44,6 +44,8 @@ pub const CONFIG_PRIORITY: i64 = 100;
 pub struct ApprovalCall<'a> {
     /// The tool's name.
     pub tool: &'a str,
+    /// Whether that is a tool of ours, and not one that somebody else has registered.
+    pub is_ours: bool,
     /// The arguments.
     pub input: &'a Value,
     /// The call's id.
@@ -69,6 +71,7 @@ impl<'a> ApprovalCall<'a> {
         static NOWHERE: LazyLock<PathBase> = LazyLock::new(PathBase::default);
         Self {
             tool,
+            is_ours: true,
             input,
             id,
             buffer,
@@ -93,8 +96,12 @@ pub enum BufferPolicy {
 impl Policy {
     /// The decision of the list about a call; `None` if it does not decide.
     pub fn decide(&self, call: &ApprovalCall<'_>) -> Option<Decision> {
-        let own = || rules::decide(&self.rules, call.tool, &call.subject, call.path_base);
-        match rules::decide_read(&self.rules, call.tool, call.reading.as_ref(), call.path_base) {
+        let about: Cow<'_, [Rule]> = match call.is_ours {
+            true => Cow::Borrowed(&self.rules),
+            false => self.rules.iter().filter(|rule| !rule.is_for_ours()).cloned().collect(),
+        };
+        let own = || rules::decide(&about, call.tool, &call.subject, call.path_base);
+        match rules::decide_read(&about, call.tool, call.reading.as_ref(), call.path_base) {
             None => own(),
             Some(Decision::Deny) => Some(Decision::Deny),
             // A denial of the tool itself is certain.

@@ -29,6 +29,8 @@ pub struct Presets {
     all: BTreeMap<String, Preset>,
     /// The built-in ones that approve writing within the project only.
     bounded: BTreeSet<String>,
+    /// The built-in ones, which mean our own tools.
+    ours: BTreeSet<String>,
 }
 
 /// The tools that a built-in preset approves within the project: see [`super::project`].
@@ -44,8 +46,8 @@ impl Presets {
             ("$readonly".to_owned(), approving(&["read"])),
             ("$default".to_owned(), approving(&["read", "write", "edit"])),
         ]);
-        let bounded = all.keys().cloned().collect();
-        Self { all, bounded }
+        let ours: BTreeSet<String> = all.keys().cloned().collect();
+        Self { all, bounded: ours.clone(), ours }
     }
 
     /// The same presets, but the built-in ones approve writing anywhere: `tools.write_outside = "auto"`.
@@ -65,6 +67,7 @@ impl Presets {
         }
         // A user's preset applies to all files.
         self.bounded.remove(name);
+        self.ours.remove(name);
         self.all.insert(name.to_owned(), preset);
         Ok(())
     }
@@ -106,7 +109,8 @@ impl Policy {
                 let is_bounded = |rule: &Rule| presets.bounded.contains(entry) && WRITING.contains(&rule.tool());
                 let approving = preset.approve.iter().filter_map(|entry| rule(entry));
                 let approving = approving.filter(|rule| !gone.takes_out(rule));
-                rules.extend(approving.map(|rule| if is_bounded(&rule) { rule.within_project() } else { rule }));
+                let approving = approving.map(|rule| if is_bounded(&rule) { rule.within_project() } else { rule });
+                rules.extend(approving.map(|rule| if presets.ours.contains(entry) { rule.for_ours() } else { rule }));
                 rules.extend(preset.deny.iter().filter_map(|entry| rule(entry)).map(Rule::denying));
             }
         }

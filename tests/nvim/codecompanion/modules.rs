@@ -30,7 +30,7 @@ const LUA: &str = "
       local found = {}
       for i, name in ipairs({ '', '.config', '.interactions.chat.tools.builtin.helpers' }) do
         local ok, module = pcall(require, 'codecompanion' .. name)
-        found[i] = not ok and 'none' or module.is_real and 'real' or 'stand-in'
+        found[i] = not ok and 'none' or module.is_real == true and 'real' or 'stand-in'
       end
       return table.concat(found, ' ')
     end
@@ -108,17 +108,17 @@ fn stand_ins_are_made_on_use_and_keep_their_identity() {
            local log = require('codecompanion.utils.log')
            log:error('from %s', 'a timer', 3)
            log.info({ 1 })
-           _G.fast = { require('codecompanion.config').constants.USER_ROLE, select(2, pcall(require, 'codecompanion.schema')) }
+           _G.fast = { require('codecompanion.config').constants.USER_ROLE, select(2, pcall(require('codecompanion.schema').get_default)) }
          end)",
         &[],
     );
     nvim.wait_for("the timer", |nvim| nvim.lua("return fast ~= nil", &[]) == true);
-    let why = "`codecompanion.schema` is out of reach here: it is the schema of CodeCompanion's adapters, which Flemma has not \
+    let why = "`codecompanion.schema.get_default()` is out of reach here: it is the schema of CodeCompanion's adapters, which Flemma has not \
                (:help flemma-codecompanion)";
     assert_eq!(nvim.lua("return fast", &[]), json!(["user", why]));
     // Other modules are simply not there.
-    let other = nvim.lua("return { pcall(require, 'codecompanion.utils.ui') }", &[]);
-    assert!(other[1].as_str().unwrap().starts_with("module 'codecompanion.utils.ui' not found:"), "{other}");
+    let other = nvim.lua("return { pcall(require, 'codecompanion.workflows') }", &[]);
+    assert!(other[1].as_str().unwrap().starts_with("module 'codecompanion.workflows' not found:"), "{other}");
     assert_eq!(said(&mut nvim), "");
 }
 

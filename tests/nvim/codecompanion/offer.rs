@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::chat::{Chat, Setup, prose};
+use crate::{
+    anthropic::Stream,
+    chat::{Chat, Setup, prose, reply},
+};
 
 const TOOLS: &str = "
 _G.seen = {}
@@ -54,6 +57,54 @@ fn offered(message: &str, opts: &str) -> (Vec<String>, String, Chat) {
         system => system.to_string(),
     };
     (tools, system, chat)
+}
+
+#[test]
+fn a_copy_of_the_tools_table_changes_nothing() {
+    let lua = "local compat = require('flemma.compat.codecompanion')
+        local function define() return { callback = { cmds = { function() return 'x' end }, schema = { type = 'function' } } } end
+        compat.register('rare', define(), { offer = 'named' })
+        local config = require('codecompanion.config')
+        config.interactions.chat.tools = vim.tbl_deep_extend('force', config.interactions.chat.tools, { new = define() })";
+    let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, [prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    let body = chat.server.requests()[0].json();
+    let names: Vec<_> =
+        body["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str()).collect();
+    assert!(names.contains(&"new") && !names.contains(&"rare"), "{names:?}");
+}
+
+#[test]
+fn a_tool_that_another_one_adds_is_offered_from_then_on() {
+    let lua = "local function define(run) return { callback = { cmds = { run }, schema = { type = 'function' } } } end
+        local function x() return 'x' end
+        require('flemma.compat.codecompanion').setup({
+          rare = define(x),
+          other = define(x),
+          adds = define(function(self, args)
+            local registry = self.chat.tool_registry
+            if not registry.in_use.rare then
+              registry:add('rare', {})
+              registry:add_group('others')
+              return registry.groups.others.tools[1]
+            end
+            registry:remove_group('others')
+            return tostring(registry.groups.others)
+          end),
+          groups = { others = { tools = { 'other' } } },
+          opts = { default_tools = { 'adds' } },
+        }, { offer = 'named' })
+        -- As an extension does that passes on what it has found.
+        require('codecompanion').setup({ interactions = { chat = { tools = { more = define(x) } } } })";
+    let call = || reply(&Stream::new().tool_use("toolu_1", "adds", &["{}"]).end("tool_use"));
+    let setup = Setup { lua, options: "tools = { require_approval = false }", ..Setup::default() };
+    let mut chat = Chat::start(&setup, [call(), call(), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    let names = |n: usize| chat.server.requests()[n].json()["tools"].to_string();
+    let offers = |n: usize| ["rare", "other", "more"].map(|name| names(n).contains(&format!("\"{name}\"")));
+    assert_eq!([0, 1, 2].map(offers), [[false, false, false], [true, true, false], [true, false, false]]);
 }
 
 #[test]

@@ -30,7 +30,7 @@ const TABLE: &[(&str, &str, bool)] = &[
     ("t20_nil", "The function answered with nil", true),
     ("t21_both", "first", false),
     ("t22_odd", "for the user\n\na\nb\n\nsaid twice", false),
-    ("t23_adapter", "`adapter.schema` is out of reach", true),
+    ("t23_adapter", "`adapter.schema.model.default` is out of reach", true),
     ("t24_submit", "`chat:submit()` is out of reach", true),
     ("t25_later", "a moment later", false),
     ("t26_setup_makes", "good", false),

@@ -28,6 +28,8 @@ pub struct Rule {
     /// The pattern; `None` for every call of the tool.
     pub(super) pattern: Option<Pattern>,
     reach: Reach,
+    /// Whether it is only about a tool of ours, and not about another one of its name.
+    is_for_ours: bool,
 }
 
 /// The scope of an approving rule without a pattern.
@@ -130,12 +132,29 @@ impl Rule {
 
     /// The rule that approves every call of a tool.
     pub fn approving(tool: &str) -> Self {
-        Self { entry: tool.to_owned(), tool: tool.to_owned(), denies: false, pattern: None, reach: Reach::Everywhere }
+        Self {
+            entry: tool.to_owned(),
+            tool: tool.to_owned(),
+            denies: false,
+            pattern: None,
+            reach: Reach::Everywhere,
+            is_for_ours: false,
+        }
     }
 
     /// The same rule, limited to ordinary files of the conversation's project.
     pub fn within_project(self) -> Self {
         Self { reach: Reach::Project, ..self }
+    }
+
+    /// The same rule, for a tool of ours only.
+    pub fn for_ours(self) -> Self {
+        Self { is_for_ours: true, ..self }
+    }
+
+    /// Whether it is only about a tool of ours.
+    pub fn is_for_ours(&self) -> bool {
+        self.is_for_ours
     }
 
     /// The same rule as a denial.
@@ -162,7 +181,7 @@ impl Rule {
 
 impl PartialEq for Rule {
     fn eq(&self, other: &Self) -> bool {
-        self.entry == other.entry && self.reach == other.reach
+        self.entry == other.entry && self.reach == other.reach && self.is_for_ours == other.is_for_ours
     }
 }
 

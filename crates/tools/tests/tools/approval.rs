@@ -103,6 +103,22 @@ fn a_users_preset_takes_the_place_of_a_built_in_one() {
 }
 
 #[test]
+fn our_presets_mean_our_tools() {
+    let mut presets = Presets::builtin();
+    presets.define("$mine", Preset { approve: vec!["read".into()], deny: vec![] }).unwrap();
+    let foreign = |list: &[&str], tool: &str| {
+        let list: Vec<String> = list.iter().map(|&entry| entry.to_owned()).collect();
+        let policy = Policy::new(&list, &[], &presets);
+        about_a_file(tool, None, |call| policy.decide(&ApprovalCall { is_ours: false, ..*call }))
+    };
+    assert_eq!(foreign(&["$default", "$readonly"], "read"), None);
+    assert_eq!(foreign(&["$default"], "write"), None);
+    assert_eq!(foreign(&["$default", "read"], "read"), Some(Decision::Approve));
+    assert_eq!(foreign(&["$mine"], "read"), Some(Decision::Approve));
+    assert_eq!(foreign(&["$default", "!read"], "read"), Some(Decision::Deny));
+}
+
+#[test]
 fn what_a_list_misspells_is_reported_with_what_was_meant() {
     let check = |entry| presets::check(entry, &Presets::builtin(), Some(&BUILTINS));
     assert_eq!(check("$defualt").unwrap_err().to_string(), "unknown preset `$defualt`; did you mean `$default`?");

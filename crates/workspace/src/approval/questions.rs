@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::{options::effective::Effective, ports::Place};
 use flemma_model::{CallId, ModelError};
 use flemma_tools::{
-    Access, Agents, Definition, Disk, Judged, MeantPath, Owner, PathKind, PathName, PathParams, Permitted, Policy,
+    Access, Agents, Definition, Disk, Executor, Judged, MeantPath, Owner, PathKind, PathName, PathParams, Permitted,
+    Policy, Runner,
     approval::ApprovalCall,
     named_paths, paths,
     rules::{DeniedPaths, PathBase, ReadTarget, Target},
@@ -63,6 +64,8 @@ impl PathQuestions {
         let leaves_out_denied = definition.is_some_and(|definition| definition.leaves_out_denied);
         let reading = |read: &'a Target| ReadTarget { subject: read.subject(), leaves_out_denied };
         ApprovalCall {
+            is_ours: definition
+                .is_none_or(|definition| matches!(definition.executor, Executor::Server(Runner::Native(_)))),
             declared: definition.and_then(|definition| definition.approval),
             subject: self.target.subject(),
             reading: self.read.as_ref().map(reading),

@@ -22,31 +22,29 @@ local function declared(opts)
   end
 end
 
---- The field `approval` of a tool's definition.
+--- The field `approval` of a tool's definition. `handlers.setup` may say something else of a call than the definition does.
 ---@param entry flemma.codecompanion.Entry
 ---@param call_of fun(bufnr: integer, id: string, input: table): flemma.codecompanion.Call
 ---@return nil|"auto"|"requires_approval"|fun(input: table, ctx: { bufnr: integer, call_id: string }): string?
 function M.of(entry, call_of)
-  local word = declared(entry.opts)
-  local condition = type(entry.definition.handlers) == "table" and entry.definition.handlers.prompt_condition or nil
-  if word == nil then
-    return nil
-  elseif word == false then
-    return "auto"
-  elseif vim.is_callable(word) then
-    return function(input, ctx)
-      local call = call_of(ctx.bufnr, ctx.call_id, input)
-      local decision = word(call.tool, call.tools)
-      return decision == false and "auto" or decision and "requires_approval" or nil
+  local handlers = type(entry.definition.handlers) == "table" and entry.definition.handlers or {}
+  local function decide(opts, call)
+    local word = declared(opts)
+    if word and word ~= true and vim.is_callable(handlers.prompt_condition) and not vim.is_callable(word) then
+      word = require("flemma.compat.codecompanion.shape").condition(entry.shape, handlers.prompt_condition, call.tools)
+    elseif vim.is_callable(word) then
+      word = word(call.tool, call.tools)
     end
-  elseif word ~= true and vim.is_callable(condition) then
-    return function(input, ctx)
-      local call = call_of(ctx.bufnr, ctx.call_id, input)
-      local decision = require("flemma.compat.codecompanion.shape").condition(entry.shape, condition, call.tools)
-      return decision == false and "auto" or decision and "requires_approval" or nil
-    end
+    return word == false and "auto" or word and "requires_approval" or nil
   end
-  return "requires_approval"
+  local word = declared(entry.opts)
+  if handlers.setup == nil and (type(word) ~= "table" and type(word) ~= "function" and type(word) ~= "string") then
+    return decide(entry.opts)
+  end
+  return function(input, ctx)
+    local call = call_of(ctx.bufnr, ctx.call_id, input)
+    return decide(type(call.tool.opts) == "table" and call.tool.opts or {}, call)
+  end
 end
 
 --- Has calls prepared before anybody decides about them.

@@ -18,11 +18,13 @@ local value = require("flemma.compat.codecompanion.value")
 ---@field actions any[] the arguments of each action
 ---@field values table<string, any> what `env` gave
 ---@field said { text: string, by: string }[] what was said to the chat
+---@field context table[] the buffers and files that it has put into the chat's context
 ---@field attachments (string|{ data: string })[] the images that are shown with the result
 ---@field is_ready boolean whether `env` and `handlers.setup` have run
 ---@field has_setup boolean whether `handlers.setup` has run without an error
 ---@field problem? string why the call cannot run
 ---@field is_mute? boolean whether nothing that it says counts
+---@field is_running? boolean whether its functions have begun
 ---@field is_over? boolean
 ---@field late? string
 ---@field is_late_told? boolean
@@ -102,6 +104,7 @@ function M.new(entry, bufnr, id, input, tools_config)
     actions = actions,
     values = {},
     said = {},
+    context = {},
     attachments = {},
     is_ready = false,
     has_setup = false,
@@ -135,6 +138,11 @@ function M.prepare(call)
     end
   end
   call.has_setup = true
+  if call.tool.cmds == nil and vim.is_callable(call.tool.build_cmd) then
+    local ok, command = M.try(call.tool.build_cmd, call.args)
+    call.tool.cmds = ok and { command } or nil
+    call.problem = not ok and ("`build_cmd` of the tool `%s` failed: %s"):format(call.name, command) or nil
+  end
 end
 
 --- What the tool says of the call before it runs.
@@ -152,6 +160,8 @@ function M.prompt(call)
       end
     end
   end
+  local command = call.tool.build_cmd and call.tool.cmds and call.tool.cmds[1]
+  return type(command) == "string" and command or nil
 end
 
 --- The first of `cmds`, as functions that hear of a call that did not run get it.

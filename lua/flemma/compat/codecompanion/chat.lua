@@ -4,12 +4,16 @@
 local M = {}
 
 local api = vim.api
+local absent = require("flemma.compat.codecompanion.modules").absent
+local config = require("flemma.compat.codecompanion.config")
 local notify = require("flemma.notify")
 local value = require("flemma.compat.codecompanion.value")
 
 ---@type table<integer, table>
 local chats = {}
-local last_id = 0
+local last_id, last_buf = 0, -1
+
+local WHY = "Flemma sends requests itself"
 
 ---@type table<table, flemma.codecompanion.Call>
 local call_of_tool = setmetatable({}, { __mode = "kv" })
@@ -17,24 +21,7 @@ local call_of_tool = setmetatable({}, { __mode = "kv" })
 local ROLES = { You = "user", Assistant = "llm", System = "system" }
 
 --- Methods that would take the conversation over.
-local OUT_OF_REACH = {
-  "submit",
-  "stop",
-  "close",
-  "clear",
-  "reset",
-  "regenerate",
-  "change_adapter",
-  "change_model",
-  "apply_settings",
-  "complete",
-  "done",
-}
-
----@param what string
-local function out_of_reach(what)
-  error(("%s is out of reach of tools here: Flemma sends requests itself"):format(what), 3)
-end
+local OUT_OF_REACH = "submit stop close clear reset regenerate change_adapter change_model apply_settings complete done"
 
 --- The messages of a conversation: a copy.
 ---@param buf integer
@@ -75,44 +62,7 @@ function M.adapter()
       end,
     }),
   }
-  return setmetatable(known, {
-    __index = function(_, field)
-      out_of_reach(("`adapter.%s`"):format(tostring(field)))
-    end,
-  })
-end
-
---- The object of a conversation.
----@param buf integer
----@return table
-local function of(buf)
-  if chats[buf] then
-    return chats[buf]
-  end
-  last_id = last_id + 1
-  local options = require("flemma.options").get()
-  local registry = { in_use = {}, flags = {}, groups = {} }
-  local chat = {
-    id = last_id,
-    bufnr = buf,
-    opts = {},
-    settings = value.copy(options and options.parameters or {}),
-    adapter = M.adapter(),
-    context_items = {},
-    tool_registry = registry,
-    tools = registry,
-  }
-  for _, name in ipairs(OUT_OF_REACH) do
-    chat[name] = function()
-      out_of_reach(("`chat:%s()`"):format(name))
-    end
-  end
-  chats[buf] = setmetatable(chat, {
-    __index = function(_, key)
-      return key == "messages" and messages(buf) or nil
-    end,
-  })
-  return chat
+  return setmetatable(known, { __index = absent("adapter", WHY) })
 end
 
 --- A tool's words came when its call was over.
@@ -208,7 +158,7 @@ function sayings.add_buf_message(call, message)
 end
 
 function sayings.add_context(call, message, source, id)
-  local items = of(call.bufnr).context_items
+  local items = call.tools.chat.context_items
   items[#items + 1] = { source = source, id = id }
   if show(call, require("flemma.compat.codecompanion.image").of_message(message)) then
     return
@@ -218,6 +168,88 @@ end
 
 sayings.add_reference = sayings.add_context
 
+--- Puts a buffer or a file into the context: `chat.context:add()`.
+local function add_item(call, item)
+  local items = call.tools.chat.context_items
+  items[#items + 1] = item
+  call.context[#call.context + 1] = type(item) == "table" and item or nil
+end
+
+--- What is said to the chat, for somebody who speaks for this call.
+---@param call_of fun(): flemma.codecompanion.Call
+---@return table
+local function methods_of(call_of)
+  local methods = {}
+  for name, take in pairs(sayings) do
+    methods[name] = function(_, ...)
+      take(call_of(), ...)
+    end
+  end
+  methods.context = {
+    add = function(_, ...)
+      add_item(call_of(), ...)
+    end,
+  }
+  methods.references = methods.context
+  return methods
+end
+
+--- The tools that are in use in a chat. What a tool adds to them is offered from then on.
+local function new_registry()
+  local registry = { in_use = {}, added = {}, flags = {}, groups = {} }
+  local function mark(names, is_added)
+    for _, name in ipairs(names) do
+      registry.in_use[name], registry.added[name] = is_added, is_added
+    end
+  end
+  function registry.add(_, name)
+    mark({ name }, true)
+  end
+  function registry.add_group(_, name)
+    local group = config.tools.groups[name]
+    registry.groups[name] = group
+    mark(group and group.tools or {}, true)
+    return group
+  end
+  function registry.remove_group(_, name)
+    mark(registry.groups[name] and registry.groups[name].tools or {}, nil)
+    registry.groups[name] = nil
+  end
+  return registry
+end
+
+--- The object of a conversation. Who speaks to it, and not to what a call sees of it, speaks for the call that runs.
+---@param buf integer
+---@return table
+local function of(buf)
+  if chats[buf] then
+    return chats[buf]
+  end
+  last_id = last_id + 1
+  local options = require("flemma.options").get()
+  local chat = methods_of(function()
+    for _, call in pairs(call_of_tool) do
+      if call.bufnr == buf and call.is_running and not call.is_over then
+        return call
+      end
+    end
+    error("no call of a tool runs whose result this could be (:help flemma-codecompanion)", 3)
+  end)
+  chat.id, chat.bufnr, chat.opts, chat.context_items = last_id, buf, {}, {}
+  chat.settings = value.copy(options and options.parameters or {})
+  chat.adapter, chat.tool_registry = M.adapter(), new_registry()
+  chat.tools = chat.tool_registry
+  for name in OUT_OF_REACH:gmatch("%S+") do
+    chat[name] = absent("chat:" .. name, WHY)
+  end
+  chats[buf] = setmetatable(chat, {
+    __index = function(_, key)
+      return key == "messages" and messages(buf) or nil
+    end,
+  })
+  return chat
+end
+
 --- The chat as a call sees it.
 ---@param call flemma.codecompanion.Call
 ---@return table
@@ -225,12 +257,10 @@ function M.view(call)
   local chat = of(call.bufnr)
   call_of_tool[call.tool] = call
   chat.tool_registry.in_use[call.name] = true
-  local methods = {}
-  for name, take in pairs(sayings) do
-    methods[name] = function(_, ...)
-      take(call, ...)
-    end
-  end
+  last_buf = call.bufnr
+  local methods = methods_of(function()
+    return call
+  end)
   return setmetatable({}, {
     __index = function(_, key)
       if methods[key] then
@@ -242,6 +272,36 @@ function M.view(call)
       chat[key] = new
     end,
   })
+end
+
+--- The chat of a conversation, for somebody who is not one of its calls.
+---@param buf? integer 0 for the current buffer; nil for all chats
+---@return table? chat nil if the buffer is no conversation
+function M.find(buf)
+  if buf == nil then
+    return vim.tbl_map(function(number)
+      return { chat = M.find(number), bufnr = number, name = api.nvim_buf_get_name(number) }
+    end, vim.tbl_filter(api.nvim_buf_is_valid, vim.tbl_keys(chats)))
+  end
+  buf = buf == 0 and api.nvim_get_current_buf() or buf
+  if not (type(buf) == "number" and api.nvim_buf_is_valid(buf) and vim.bo[buf].filetype == "chat") then
+    return nil
+  end
+  return of(buf)
+end
+
+--- Whether a tool has added another one to the chat, which is offered then.
+---@param buf integer
+---@param name string
+---@return boolean
+function M.has_added(buf, name)
+  return chats[buf] ~= nil and chats[buf].tool_registry.added[name] == true
+end
+
+--- The chat of the current buffer, or that of the last call.
+---@return table?
+function M.last()
+  return M.find(0) or M.find(last_buf)
 end
 
 --- A buffer is gone.

@@ -2,6 +2,7 @@
 local M = {}
 
 local process = require("flemma.compat.codecompanion.process")
+local value = require("flemma.compat.codecompanion.value")
 
 ---@class flemma.codecompanion.Ended
 ---@field is_success boolean
@@ -23,11 +24,34 @@ local function parts(entry)
   return entry, entry.flag
 end
 
+--- What the author's functions get as the command: the arguments, and the entry, which CodeCompanion gave them up to 17.11.
+---@param call flemma.codecompanion.Call
+---@param entry any
+---@param command string|string[]
+---@return table
+local function label_of(call, entry, command)
+  local _, flag = parts(entry)
+  local label = value.copy(type(call.args) == "table" and call.args or {})
+  if call.shape ~= "c" then
+    vim.list_extend(label, type(command) == "table" and command or { command })
+  end
+  local function text(item)
+    return type(item) == "table" and table.concat(item, " ") or tostring(item)
+  end
+  return setmetatable(label, {
+    __index = { cmd = command, flag = flag },
+    __tostring = text,
+    __concat = function(left, right)
+      return text(left) .. text(right)
+    end,
+  })
+end
+
 --- What runs for an entry.
 ---@param call flemma.codecompanion.Call
 ---@param entry any
 ---@return table? command for `process.run`
----@return string|string[]|nil label
+---@return table? label
 ---@return string? problem
 local function plan(call, entry)
   local command = parts(entry)
@@ -50,9 +74,9 @@ local function plan(call, entry)
   if not filled then
     return nil, nil, tostring(env)
   elseif call.shape == "a" then
-    return { argv = filled, env = env }, filled
+    return { argv = filled, env = env }, label_of(call, entry, filled)
   end
-  return { shell = filled, env = env }, command
+  return { shell = filled, env = env }, label_of(call, entry, command)
 end
 
 --- Starts the command of an entry.

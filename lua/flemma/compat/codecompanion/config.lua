@@ -10,14 +10,20 @@ local notify = require("flemma.notify")
 --- Keys of the tools table that are no tools.
 local NO_TOOLS = { groups = true, opts = true }
 
+---@class flemma.codecompanion.Seen
+---@field entry any
+---@field fields table
+---@field problem? string what was told of it
+
 ---@alias flemma.codecompanion.Taker fun(name: string, entry: any): boolean, string?
 
 ---@class flemma.codecompanion.Part what is done about the keys of a table
 ---@field take flemma.codecompanion.Taker takes a new entry
 ---@field drop fun(name: string) takes an entry back
----@field seen table<string, { entry: any, fields: table }>
+---@field seen table<string, flemma.codecompanion.Seen>
 
----@type { tools?: flemma.codecompanion.Part, groups?: flemma.codecompanion.Part }
+--- Both are there before anything is written.
+---@type { tools: flemma.codecompanion.Part, groups: flemma.codecompanion.Part }
 local parts = {}
 
 --- The tools table, as tools read it: the entries as they were given, `groups` and `opts`.
@@ -26,7 +32,8 @@ M.tools = { groups = {}, opts = {} }
 
 local chat = {
   tools = M.tools,
-  -- Nothing reads these. Extensions write into them.
+  -- Nothing reads these, nor the tables beside it. Extensions read them and write into them.
+  editor_context = {},
   keymaps = {},
   opts = {},
   roles = { user = "You", llm = "Assistant" },
@@ -37,14 +44,19 @@ local chat = {
 --- The module `codecompanion.config`.
 M.module = setmetatable({
   constants = { USER_ROLE = "user", LLM_ROLE = "llm", SYSTEM_ROLE = "system" },
-  strategies = { chat = chat },
+  strategies = { chat = chat, background = {}, cmd = {}, inline = {} },
+  adapters = { acp = {}, http = {} },
+  display = { action_palette = {}, chat = { icons = {}, window = {} }, diff = {}, inline = {} },
   extensions = {},
+  mcp = {},
+  memory = {},
   opts = {},
+  prompt_library = {},
+  rules = {},
 }, {
+  -- The table is in itself, but whoever copies it must not follow that.
   __index = function(_, key)
-    if key == "adapters" then
-      error("`codecompanion.config.adapters` is out of reach here: Flemma talks to providers itself", 2)
-    end
+    return key == "config" and M.module or nil
   end,
 })
 M.module.interactions = M.module.strategies
@@ -65,25 +77,13 @@ local function look(entry)
   return { entry = entry, fields = fields }
 end
 
----@param seen? { entry: any, fields: table }
+--- Whether an entry is what was seen of it. A copy of it is: extensions put a copy of the whole table in its place.
+---@param seen? flemma.codecompanion.Seen
 ---@param entry any
 ---@return boolean
 local function is_same(seen, entry)
-  if not seen or not rawequal(seen.entry, entry) then
-    return false
-  end
-  local fields = look(entry).fields
-  for key, field in next, fields do
-    if not rawequal(seen.fields[key], field) then
-      return false
-    end
-  end
-  for key in next, seen.fields do
-    if fields[key] == nil then
-      return false
-    end
-  end
-  return true
+  local is_like = seen and (rawequal(seen.entry, entry) or type(seen.entry) == "table" and type(entry) == "table")
+  return is_like and vim.deep_equal(seen.fields, look(entry).fields) or false
 end
 
 --- Takes over what somebody has put in the place of the tools table, or of a table above it.
@@ -109,23 +109,29 @@ local function restore()
   end
 end
 
+--- Whether an entry is taken again before a request: what could not be used, and groups whose functions are asked for each.
+---@param seen flemma.codecompanion.Seen
+---@return boolean
+local function is_due(seen)
+  return seen.problem ~= nil or vim.is_callable(seen.fields.system_prompt) or vim.is_callable(seen.fields.prompt)
+end
+
 --- Compares a table with what was seen of it.
----@param part? flemma.codecompanion.Part
----@param entries any
----@param is_entry fun(name: any): boolean
-local function compare(part, entries, is_entry)
-  if not part then
-    return
-  end
-  entries = type(entries) == "table" and entries or {}
-  local gone, new = {}, {}
+---@param part flemma.codecompanion.Part
+---@param entries table
+---@param no_entries table<string, true> keys of it that are none
+---@param is_again? boolean
+---@return boolean ok
+local function compare(part, entries, no_entries, is_again)
+  local all_ok, gone, new = true, {}, {}
   for name in pairs(part.seen) do
     if not rawget(entries, name) then
       gone[#gone + 1] = name
     end
   end
   for name, entry in next, entries do
-    if is_entry(name) and entry ~= false and not is_same(part.seen[name], entry) then
+    local seen = part.seen[name]
+    if not no_entries[name] and entry ~= false and (not is_same(seen, entry) or is_again and is_due(seen)) then
       new[#new + 1] = name
     end
   end
@@ -137,24 +143,26 @@ local function compare(part, entries, is_entry)
     return tostring(a) < tostring(b)
   end)
   for _, name in ipairs(new) do
-    -- An entry that cannot be used is reported once.
+    local told = part.seen[name] and part.seen[name].problem
     part.seen[name] = look(entries[name])
     local ok, problem = part.take(name, entries[name])
-    if not ok and problem then
+    all_ok = ok and all_ok
+    -- What is wrong with an entry is reported once.
+    part.seen[name].problem = problem
+    if problem and problem ~= told then
       notify.say(vim.log.levels.ERROR, problem)
     end
   end
+  return all_ok
 end
 
 --- Registers and removes what has changed in the tools table.
-function M.sync()
+---@param is_again? boolean whether what could not be used is tried again, and functions of groups are asked again
+---@return boolean ok
+function M.sync(is_again)
   restore()
-  compare(parts.tools, M.tools, function(name)
-    return not NO_TOOLS[name]
-  end)
-  compare(parts.groups, M.tools.groups, function()
-    return true
-  end)
+  local all_ok = compare(parts.tools, M.tools, NO_TOOLS, is_again)
+  return compare(parts.groups, M.tools.groups, {}, is_again) and all_ok
 end
 
 --- A key that the tools table did not have.
@@ -166,30 +174,21 @@ local function added(_, name, entry)
     return
   end
   -- An entry that is not complete yet is tried again, and then a problem is reported.
-  local is_taken = not NO_TOOLS[name] and not vim.in_fast_event() and parts.tools and parts.tools.take(name, entry)
+  local is_taken = not NO_TOOLS[name] and not vim.in_fast_event() and parts.tools.take(name, entry)
   if not is_taken then
     vim.schedule(M.sync)
   end
 end
 
---- Notes that an entry is registered, and puts it into the table.
+--- Puts an entry into the table, or takes it out.
 ---@param kind "tools"|"groups"
 ---@param name string
----@param entry any
-function M.saw(kind, name, entry)
+---@param entry any nil to take it out
+---@param is_done? boolean whether it is registered; if false, the next `sync` does that even if nothing has changed
+function M.put(kind, name, entry, is_done)
   rawset(kind == "tools" and M.tools or M.tools.groups, name, entry)
-  if parts[kind] then
-    parts[kind].seen[name] = look(entry)
-  end
-end
-
---- Notes that an entry is not registered any more, and takes it out of the table.
----@param kind "tools"|"groups"
----@param name string
-function M.forget(kind, name)
-  rawset(kind == "tools" and M.tools or M.tools.groups, name, nil)
-  if parts[kind] then
-    parts[kind].seen[name] = nil
+  if is_done ~= nil then
+    parts[kind].seen[name] = is_done and entry and look(entry) or nil
   end
 end
 
@@ -208,7 +207,9 @@ function M.install()
     group = vim.api.nvim_create_augroup("flemma.codecompanion.config", { clear = true }),
     pattern = "FlemmaRequestSending",
     desc = "Flemma: register tools that were written into CodeCompanion's configuration",
-    callback = M.sync,
+    callback = function()
+      M.sync(true)
+    end,
   })
 end
 

@@ -2,6 +2,8 @@
 local M = {}
 
 local shapes = require("flemma.compat.codecompanion.shape")
+local sources = require("flemma.compat.codecompanion.source")
+local tools = require("flemma.compat.codecompanion.config").tools
 local value = require("flemma.compat.codecompanion.value")
 
 --- The longest time limit of a definition, in seconds: CodeCompanion has none.
@@ -19,8 +21,8 @@ local ABOUT = {
   visible = true,
 }
 
---- The folders of CodeCompanion's own tools.
-local OWN_TOOLS = { "^codecompanion%.", "^strategies%.chat%.", "^interactions%.chat%.", "^helpers%." }
+--- CodeCompanion's base for tools that only build a command (`build_cmd`), which any tool may do here.
+local BUILDS = "cmd_tool"
 
 ---@class flemma.codecompanion.Resolved
 ---@field definition table
@@ -41,78 +43,49 @@ local function own_parts(entry)
   return own
 end
 
---- Loads a definition from a module or a file.
----@param name string
----@param field string
----@return any found
----@return string? problem what follows the tool's name
-local function load(name, field)
-  local path = vim.fs.normalize(name)
-  local is_path = name:find("/", 1, true) or name:find("\\", 1, true) or vim.endswith(name, ".lua")
-  if is_path then
-    if not vim.uv.fs_stat(path) then
-      return nil, ("`%s` is \"%s\", but there is no such file"):format(field, name)
-    end
-    local chunk, problem = loadfile(path)
-    if not chunk then
-      return nil, ("`%s`: %s"):format(field, problem)
-    end
-    local ok, found = pcall(chunk)
-    if not ok then
-      return nil, ("`%s`: %s cannot be loaded: %s"):format(field, name, value.thrown(found):match("[^\n]*"))
-    end
-    return found
-  end
-  local ok, found = pcall(require, name)
-  if ok then
-    return found
-  end
-  for _, pattern in ipairs(OWN_TOOLS) do
-    if name:find(pattern) then
-      return nil,
-        ("`%s` is \"%s\", which is a tool of CodeCompanion itself and not there without it; leave the entry out"):format(
-          field,
-          name
-        )
-    end
-  end
-  local why = value.thrown(found):match("[^\n]*"):gsub(":$", "")
-  return nil, ("`%s` is \"%s\", which cannot be loaded: %s"):format(field, name, why)
-end
-
---- The definition that a `callback` or `path` leads to.
----@param source any
----@param field string
----@return table? definition
+--- The definition that an entry is based on.
+---@param spec table
+---@param seen table<string, boolean>
+---@return flemma.codecompanion.Resolved? base
 ---@return string? problem
-local function follow(source, field)
-  local problem
-  if type(source) == "string" then
-    source, problem = load(source, field)
+local function base_of(spec, seen)
+  local field = spec.callback ~= nil and "callback" or spec.path ~= nil and "path" or nil
+  if field then
+    local found, problem = sources.follow(spec[field], field)
     if problem then
       return nil, problem
+    elseif type(found) ~= "table" then
+      return nil, ("`%s` leads to a %s; it must lead to a table with `cmds` and `schema`"):format(field, type(found))
+    elseif found.extends ~= nil then
+      return M.resolve(found, seen)
     end
+    return { definition = found, opts = type(found.opts) == "table" and found.opts or {}, enabled = found.enabled }
   end
-  if type(source) == "function" then
-    local ok, found = pcall(source)
-    if not ok then
-      return nil, ("`%s` failed: %s"):format(field, value.thrown(found))
-    end
-    source = found
+  local name = spec.extends
+  if name == nil and spec.cmds == nil and spec.schema == nil then
+    return nil,
+      "the entry has no `callback`, and no `cmds` and `schema`. If it changes a tool of CodeCompanion itself, leave it out"
+  elseif name == nil or name == BUILDS and not tools[name] then
+    return { definition = setmetatable({}, getmetatable(spec)), opts = {} }
+  elseif type(name) ~= "string" then
+    return nil, ("`extends` is a %s, and there is no such tool; register it first"):format(type(name))
   end
-  if type(source) ~= "table" then
-    return nil, ("`%s` leads to a %s; it must lead to a table with `cmds` and `schema`"):format(field, type(source))
+  local other = not seen[name] and tools[name]
+  if not other then
+    local problem = seen[name] and "which extends itself" or "and there is no such tool; register it first"
+    return nil, ('`extends` is "%s", %s'):format(name, problem)
   end
-  return source
+  seen[name] = true
+  local base, problem = M.resolve(other, seen)
+  return base, problem and ('`extends` is "%s": %s'):format(name, problem)
 end
 
 --- Finds the definition of an entry, and what the entry changes about it.
 ---@param spec any the entry, or a definition
----@param lookup fun(name: string): any the entry of another tool
 ---@param seen? table<string, boolean>
 ---@return flemma.codecompanion.Resolved? resolved
 ---@return string? problem what follows the tool's name
-function M.resolve(spec, lookup, seen)
+function M.resolve(spec, seen)
   if type(spec) == "function" or type(spec) == "string" then
     spec = { callback = spec }
   elseif type(spec) ~= "table" then
@@ -121,47 +94,24 @@ function M.resolve(spec, lookup, seen)
   if spec.opts ~= nil and type(spec.opts) ~= "table" then
     return nil, ("`opts` must be a table, not a %s"):format(type(spec.opts))
   end
-  local field = spec.callback ~= nil and "callback" or spec.path ~= nil and "path" or nil
-  local resolved ---@type flemma.codecompanion.Resolved
-  if field then
-    local found, problem = follow(spec[field], field)
-    if not found then
-      return nil, problem
-    end
-    resolved = { definition = found, opts = type(found.opts) == "table" and found.opts or {}, enabled = found.enabled }
-  elseif spec.extends ~= nil then
-    local name = spec.extends
-    seen = seen or {}
-    local other = type(name) == "string" and not seen[name] and lookup(name) or nil
-    if not other then
-      local problem = type(name) == "string" and seen[name] and "which extends itself" or "and there is no such tool; register it first"
-      return nil, ("`extends` is %s, %s"):format(type(name) == "string" and ('"%s"'):format(name) or "a " .. type(name), problem)
-    end
-    seen[name] = true
-    local found, problem = M.resolve(other, lookup, seen)
-    if not found then
-      return nil, ('`extends` is "%s": %s'):format(name, problem)
-    end
-    resolved = found
-  else
-    if spec.cmds == nil and spec.schema == nil then
-      return nil, "the entry has no `callback`, and no `cmds` and `schema`. If it changes a tool of CodeCompanion itself, leave it out"
-    end
-    resolved = { definition = setmetatable({}, getmetatable(spec)), opts = {} }
+  local base, problem = base_of(spec, seen or {})
+  if not base then
+    return nil, problem
   end
   local description = spec.description
   if description ~= nil and type(description) ~= "string" then
     return nil, ("`description` must be a string, not a %s"):format(type(description))
   end
   return {
-    definition = value.merge(resolved.definition, own_parts(spec)),
-    opts = value.merge(resolved.opts, spec.opts or {}),
-    description = description or resolved.description or resolved.definition.description,
-    enabled = spec.enabled == nil and resolved.enabled or spec.enabled,
+    definition = value.merge(base.definition, own_parts(spec)),
+    opts = value.merge(base.opts, spec.opts or {}),
+    description = description or base.description or base.definition.description,
+    enabled = spec.enabled == nil and base.enabled or spec.enabled,
   }
 end
 
---- A copy of a JSON Schema that says what it says in Lua: an empty table under a keyword that wants a list is a list.
+--- A copy of a JSON Schema that says what it says in Lua: an empty table under a keyword that wants a list is a list. Its authors
+--- may expect properties that they have not declared: CodeCompanion refuses none.
 ---@param schema any
 ---@return any
 local function clean(schema)
@@ -171,7 +121,8 @@ local function clean(schema)
   local copy = {}
   for key, part in next, schema do
     local wants_list = key == "required" or key == "enum" or key == "anyOf" or key == "oneOf" or key == "allOf"
-    if not (wants_list and type(part) == "table" and next(part) == nil) then
+    local is_empty = wants_list and type(part) == "table" and next(part) == nil
+    if not is_empty and not (key == "additionalProperties" and part == false) then
       copy[key] = clean(part)
     end
   end
@@ -180,12 +131,15 @@ end
 
 --- The part of a definition that the model sees, for a definition with the schema of a function.
 ---@param resolved flemma.codecompanion.Resolved
----@return table? parts `description`, `input_schema`, `strict`
+---@return table? parts `description`, `input_schema`
 ---@return string? problem
 local function from_function(resolved)
   local schema = resolved.definition.schema
   local about = type(schema["function"]) == "table" and schema["function"] or schema
   local parameters = about.parameters
+  if parameters == nil and resolved.definition.build_cmd ~= nil then
+    about, parameters = resolved.definition, schema
+  end
   if parameters ~= nil and type(parameters) ~= "table" then
     return nil, ("`schema.function.parameters` must be a table, not a %s"):format(type(parameters))
   end
@@ -197,14 +151,9 @@ local function from_function(resolved)
   if type(parameters.properties) ~= "table" then
     parameters.properties = vim.empty_dict()
   end
-  local is_strict = about.strict
-  if is_strict == nil then
-    is_strict = schema.strict
-  end
   return {
     description = type(about.description) == "string" and vim.trim(about.description) ~= "" and about.description or nil,
     input_schema = parameters,
-    strict = is_strict == true or nil,
   }
 end
 
@@ -232,7 +181,7 @@ local function guidance(definition, name)
     local schema = value.copy(definition.schema)
     local ok, text = pcall(prompt, schema, require("flemma.compat.codecompanion.xml"))
     if not ok then
-      return nil, ("`system_prompt` failed: %s"):format(value.thrown(text))
+      return nil, ("`system_prompt` failed: %s. It is asked again before each request"):format(value.thrown(text))
     end
     prompt = text
   end
@@ -255,9 +204,9 @@ function M.describe(name, resolved, shape)
   elseif type(definition.schema) ~= "table" then
     return nil, ("`schema` must be a table, not a %s"):format(type(definition.schema))
   end
-  for field, kind in pairs({ handlers = "table", output = "table", env = "function" }) do
-    if definition[field] ~= nil and type(definition[field]) ~= kind then
-      return nil, ("`%s` must be a %s, not a %s"):format(field, kind, type(definition[field]))
+  for _, field in ipairs({ "handlers", "output" }) do
+    if definition[field] ~= nil and type(definition[field]) ~= "table" then
+      return nil, ("`%s` must be a table, not a %s"):format(field, type(definition[field]))
     end
   end
   local ours, problem

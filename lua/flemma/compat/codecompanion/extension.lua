@@ -1,6 +1,7 @@
 --- Extensions that were written for CodeCompanion: loading them, and what they export.
 local M = {}
 
+local source = require("flemma.compat.codecompanion.source")
 local value = require("flemma.compat.codecompanion.value")
 
 --- What an extension's entry in that plugin's configuration has. Any other table is passed to `setup` as it is.
@@ -14,57 +15,20 @@ M.exports = {}
 ---@field setup fun(opts: table)
 ---@field exports? any
 
---- The first line of what was thrown.
----@param thrown any
----@return string
-local function first_line(thrown)
-  return (value.thrown(thrown):match("[^\n]*"):gsub(":$", ""))
-end
-
---- Loads what a `callback` leads to.
----@param callback any
----@return any found
----@return string? problem what follows the extension's name
-local function follow(callback)
-  if type(callback) ~= "string" then
-    return callback
-  end
-  if callback:find("/", 1, true) or vim.endswith(callback, ".lua") then
-    local path = vim.fs.normalize(callback)
-    if not vim.uv.fs_stat(path) then
-      return nil, ('`callback` is "%s", but there is no such file'):format(callback)
-    end
-    local chunk, problem = loadfile(path)
-    if not chunk then
-      return nil, ("`callback`: %s"):format(problem)
-    end
-    local ok, found = pcall(chunk)
-    if not ok then
-      return nil, ("`callback`: %s cannot be loaded: %s"):format(callback, first_line(found))
-    end
-    return found
-  end
-  local ok, found = pcall(require, callback)
-  if not ok then
-    return nil, ('`callback` is "%s", which cannot be loaded: %s'):format(callback, first_line(found))
-  end
-  return found
-end
-
 --- Loads the module of an extension from the runtime path.
 ---@param name string
 ---@return any found
 ---@return string? problem
 local function load(name)
   local module = "codecompanion._extensions." .. name
-  local ok, found = pcall(require, module)
-  if ok then
+  local found, is_missing, thrown = source.require(module)
+  if not thrown then
     return found
-  elseif type(found) == "string" and found:find(("module '%s' not found"):format(module), 1, true) then
+  elseif is_missing then
     return nil,
       ("there is no module `%s` on 'runtimepath'. Install and load the plugin that has it, or give `callback`"):format(module)
   end
-  return nil, ("the module `%s` cannot be loaded: %s"):format(module, first_line(found))
+  return nil, ("the module `%s` cannot be loaded: %s"):format(module, source.first_line(thrown))
 end
 
 --- The parts of an entry.
@@ -125,32 +89,25 @@ function M.load(name, given)
   end
   local found, problem
   if entry.callback ~= nil then
-    found, problem = follow(entry.callback)
+    found, problem = source.follow(entry.callback, "callback")
   else
     found, problem = load(name)
   end
   if problem then
     return refuse(problem)
   end
-  if type(found) == "function" then
-    local ok, returned = pcall(found)
-    if not ok then
-      return refuse(("`callback` failed: %s"):format(first_line(returned)))
-    end
-    found = returned
-  end
-  local source = entry.callback ~= nil and "`callback`" or ("the module `codecompanion._extensions.%s`"):format(name)
+  local place = entry.callback ~= nil and "`callback`" or ("the module `codecompanion._extensions.%s`"):format(name)
   if type(found) ~= "table" then
-    return refuse(("%s leads to a %s; it must lead to a table with a function `setup`"):format(source, type(found)))
+    return refuse(("%s leads to a %s; it must lead to a table with a function `setup`"):format(place, type(found)))
   elseif found.setup ~= nil and not vim.is_callable(found.setup) then
     return refuse(("`setup` must be a function, not a %s"):format(type(found.setup)))
   elseif found.setup == nil and found.exports == nil then
-    return refuse(("%s has no function `setup`"):format(source))
+    return refuse(("%s has no function `setup`"):format(place))
   end
   if found.setup then
     local ok, thrown = pcall(found.setup, value.copy(entry.opts or {}))
     if not ok then
-      return refuse(("`setup` failed: %s"):format(first_line(thrown)))
+      return refuse(("`setup` failed: %s"):format(source.first_line(thrown)))
     end
   end
   M.exports[name] = found.exports ~= nil and found.exports or {}

@@ -3,6 +3,17 @@ local M = {}
 
 local value = require("flemma.compat.codecompanion.value")
 
+--- What the functions of a group are told.
+local function about()
+  return {
+    language = "English",
+    cwd = vim.fn.getcwd(),
+    date = os.date("%Y-%m-%d"),
+    nvim_version = tostring(vim.version()),
+    os = vim.uv.os_uname().sysname,
+  }
+end
+
 --- A text of a group: as it is, or what its function returns. `${tools}` becomes the names of the tools.
 ---@param text any
 ---@param field string
@@ -11,7 +22,7 @@ local value = require("flemma.compat.codecompanion.value")
 ---@return string? problem what follows the group's name
 local function text_of(text, field, group)
   if vim.is_callable(text) then
-    local ok, returned = pcall(text, group, {})
+    local ok, returned = pcall(text, group, about())
     if not ok then
       return nil, ("`%s` failed: %s"):format(field, value.thrown(returned))
     end

@@ -12,12 +12,7 @@ local function tables_of(...)
     if type(argument) == "table" then
       found[#found + 1] = argument
       for _, key in ipairs({ "tools", "opts" }) do
-        local ok, inner = pcall(function()
-          return argument[key]
-        end)
-        if ok and type(inner) == "table" then
-          found[#found + 1] = inner
-        end
+        found[#found + 1] = type(argument[key]) == "table" and argument[key] or nil
       end
     end
   end
@@ -30,11 +25,8 @@ end
 ---@return string?
 local function text_of(tables, name)
   for _, item in ipairs(tables) do
-    local ok, text = pcall(function()
+    if type(item[name]) == "string" and item[name] ~= "" then
       return item[name]
-    end)
-    if ok and type(text) == "string" and text ~= "" then
-      return text
     end
   end
 end

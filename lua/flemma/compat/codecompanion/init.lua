@@ -49,17 +49,6 @@ local function refuse(problem)
   return report(false, problem)
 end
 
---- The keys of a table in order.
----@param entries table
----@return any[]
-local function sorted(entries)
-  local names = vim.tbl_keys(entries)
-  table.sort(names, function(a, b)
-    return tostring(a) < tostring(b)
-  end)
-  return names
-end
-
 --- Has the calls of the tools here prepared and followed, from the first tool on.
 local function watch()
   if next(entries) then
@@ -86,7 +75,7 @@ local function add_functions(entry, ours)
     return require("flemma.compat.codecompanion.queue").add(call_of(ctx.bufnr, ctx.call_id, input), callback)
   end
   local output = type(entry.definition.output) == "table" and entry.definition.output or {}
-  if output.prompt or output.cmd_string then
+  if output.prompt or output.cmd_string or entry.definition.build_cmd then
     ours.format_preview = function(input, _, ctx)
       return one.prompt(call_of(ctx.bufnr, ctx.call_id, input))
     end
@@ -100,19 +89,23 @@ local function add_functions(entry, ours)
 end
 
 --- The field `enabled` of a tool's definition.
+---@param name string
 ---@param enabled any what the entry says
 ---@param opts flemma.codecompanion.Options
 ---@return boolean|fun(ctx: { bufnr: integer, named: boolean }): boolean
-local function enabled_of(enabled, opts)
+local function enabled_of(name, enabled, opts)
   local is_named = opts.offer == "named"
-  if not vim.is_callable(enabled) then
-    return enabled ~= false and not is_named
+  if not is_named and not vim.is_callable(enabled) then
+    return enabled ~= false
   end
   return function(ctx)
-    if is_named and not ctx.named then
+    local chat = require("flemma.compat.codecompanion.chat")
+    if is_named and not ctx.named and not chat.has_added(ctx.bufnr, name) then
       return false
+    elseif not vim.is_callable(enabled) then
+      return enabled ~= false
     end
-    local adapter = require("flemma.compat.codecompanion.chat").adapter()
+    local adapter = chat.adapter()
     -- The adapter itself, or a table with it.
     local about = setmetatable({ adapter = adapter, bufnr = ctx.bufnr }, { __index = adapter })
     return enabled(about) and true or false
@@ -129,17 +122,16 @@ end
 ---@param name any
 ---@param spec any
 ---@param opts flemma.codecompanion.Options
----@param lookup fun(name: string): any
 ---@return boolean ok
 ---@return string? problem
-local function add(name, spec, opts, lookup)
+local function add(name, spec, opts)
   if type(name) ~= "string" or name == "" then
     return false, ("register: the name must be a non-empty string, not %s"):format(vim.inspect(name))
   end
   local function refuse_tool(problem)
     return false, ("tool `%s`: %s"):format(name, problem)
   end
-  local resolved, problem = definitions.resolve(spec, lookup)
+  local resolved, problem = definitions.resolve(spec)
   if not resolved then
     return refuse_tool(problem)
   end
@@ -158,14 +150,9 @@ local function add(name, spec, opts, lookup)
   end
   local entry = { name = name, definition = resolved.definition, opts = resolved.opts, shape = shape }
   add_functions(entry, ours)
-  ours.enabled = enabled_of(resolved.enabled, opts)
+  ours.enabled = enabled_of(name, resolved.enabled, opts)
   local native = require("flemma.native")
   local ok, message = native.call("register", "tool", name, ours)
-  if not ok and ours.strict then
-    -- Many definitions say `strict` of a schema that is not.
-    ours.strict = nil
-    ok, message = native.call("register", "tool", name, ours)
-  end
   if not ok then
     message = message or ("tool `%s` was not registered: the native library is missing"):format(name)
     local field = shape == "a" and "schema" or "schema.function.parameters"
@@ -173,15 +160,8 @@ local function add(name, spec, opts, lookup)
   end
   watch()
   entries[name] = entry
-  config.saw("tools", name, spec)
+  config.put("tools", name, spec, true)
   return true
-end
-
---- An entry of the tools table.
----@param name string
----@return any
-local function lookup(name)
-  return tools_config[name]
 end
 
 --- Registers a tool.
@@ -193,7 +173,7 @@ function M.register(name, spec, opts)
   if opts ~= nil and type(opts) ~= "table" then
     return refuse(("register: the options must be a table, not a %s"):format(type(opts)))
   end
-  return report(add(name, spec, opts or {}, lookup))
+  return report(add(name, spec, opts or {}))
 end
 
 --- Removes a tool. Calls that are running are not affected.
@@ -204,7 +184,7 @@ function M.unregister(name)
     return false
   end
   entries[name] = nil
-  config.forget("tools", name)
+  config.put("tools", name, nil, true)
   return require("flemma.tools").unregister(name)
 end
 
@@ -246,24 +226,8 @@ local function add_group(name, group)
     -- That has said why.
     return false
   end
-  config.saw("groups", name, group)
+  config.put("groups", name, group, true)
   return true
-end
-
---- Registers the groups of a tools table.
----@param groups any
----@return boolean ok
-local function add_groups(groups)
-  if groups == nil then
-    return true
-  elseif type(groups) ~= "table" then
-    return refuse(("codecompanion.setup: `groups` must be a table, not a %s"):format(type(groups)))
-  end
-  local all_ok = true
-  for _, name in ipairs(sorted(groups)) do
-    all_ok = report(add_group(name, groups[name])) and all_ok
-  end
-  return all_ok
 end
 
 --- The tools that are offered although the others are only offered by name: `opts.default_tools`, which may name groups.
@@ -295,11 +259,11 @@ function M.extension(name, given)
   end
   local before = vim.tbl_extend("force", {}, standin.tools_of_plugin() or {})
   local all_ok = report(extensions.load(name, given))
-  config.sync()
+  all_ok = config.sync() and all_ok
   -- With that plugin, its extensions write into its own table.
   for tool, entry in pairs(standin.tools_of_plugin() or {}) do
     if entry and entry ~= before[tool] and tool ~= "groups" and tool ~= "opts" then
-      all_ok = report(add(tool, entry, options_of_written, lookup)) and all_ok
+      all_ok = report(add(tool, entry, options_of_written)) and all_ok
     end
   end
   options_of_written = outer
@@ -319,23 +283,27 @@ function M.setup(given, opts)
   end
   local all_ok = true
   options_of_written = opts or options_of_written
+  -- Without options, a tool that is there already stays as it is: extensions pass on what they have found.
+  local is_done = opts and false
   for _, tools in ipairs(tools_tables(given)) do
-    local names = vim.tbl_filter(function(name)
-      return name ~= "opts" and name ~= "groups" and tools[name] ~= false
-    end, sorted(tools))
-    local always = default_tools(tools)
-    for _, name in ipairs(names) do
-      local own = vim.tbl_extend("force", opts or {}, always[name] and { offer = "always" } or {})
-      local ok, problem = add(name, tools[name], own, function(other)
-        return rawget(tools, other) or tools_config[other]
-      end)
-      all_ok = report(ok, problem) and all_ok
+    local groups = tools.groups
+    if groups ~= nil and type(groups) ~= "table" then
+      all_ok = refuse(("codecompanion.setup: `groups` must be a table, not a %s"):format(type(groups)))
+      groups = nil
     end
-    all_ok = add_groups(tools.groups) and all_ok
+    for name, entry in next, tools do
+      if entry and name ~= "groups" and name ~= "opts" then
+        config.put("tools", name, entry, is_done)
+      end
+    end
+    for name, group in next, groups or {} do
+      config.put("groups", name, group, is_done)
+    end
     tools_config.opts = value.merge(tools_config.opts, type(tools.opts) == "table" and tools.opts or {})
   end
-  for _, name in ipairs(sorted(extensions_in(given) or {})) do
-    all_ok = M.extension(name, given.extensions[name]) and all_ok
+  all_ok = config.sync(true) and all_ok
+  for name, entry in vim.spairs(extensions_in(given) or {}) do
+    all_ok = M.extension(name, entry) and all_ok
   end
   modules.drop()
   return all_ok
@@ -357,7 +325,7 @@ end
 
 config.follow("tools", function(name, entry)
   local own = default_tools(tools_config)[name] and { offer = "always" } or {}
-  return add(name, entry, vim.tbl_extend("force", options_of_written, own), lookup)
+  return add(name, entry, vim.tbl_extend("force", options_of_written, own))
 end, function(name)
   M.unregister(name)
 end)

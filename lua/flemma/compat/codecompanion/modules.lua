@@ -21,9 +21,12 @@ local stand_ins = {}
 ---@type table<string, table>
 local made = {}
 
---- Modules that nothing can stand in for, each with the reason.
+--- Modules that have nothing behind them, each with the reason. Their children have nothing either.
 ---@type table<string, string>
 local reasons = {}
+
+--- The names that modules had in older versions, and have now.
+local MOVED = { ["%.strategies%."] = ".interactions.", ["%.tools%.catalog%."] = ".tools.builtin.", ["%.init$"] = "" }
 
 --- Adds a stand-in.
 ---@param name string
@@ -33,11 +36,32 @@ function M.provide(name, make, on_load)
   stand_ins[name] = { make = make, on_load = on_load }
 end
 
---- Names a module that nothing can stand in for. Its children are included.
+--- Names a module that has nothing behind it. Its children are included.
 ---@param name string
 ---@param reason string
 function M.withhold(name, reason)
   reasons[name] = reason
+end
+
+--- Something of CodeCompanion that is not here. It can be loaded, read and kept with all that is in it. Whoever calls it, or
+--- takes it for a text, gets an error that names it.
+---@param path string
+---@param reason string
+---@param known? table what of it is here
+---@return table
+function M.absent(path, reason, known)
+  local function refuse(how)
+    return function()
+      error(("`%s%s` is out of reach here: %s (:help flemma-codecompanion)"):format(path, how, reason), 2)
+    end
+  end
+  return setmetatable(known or {}, {
+    __index = function(_, key)
+      return type(key) == "string" and M.absent(path .. "." .. key, reason) or nil
+    end,
+    __call = refuse("()"),
+    __concat = refuse(""),
+  })
 end
 
 --- Lets `require` forget the stand-ins.
@@ -124,16 +148,19 @@ search = function(name)
       return found
     end
   end
-  local stand_in, reason = stand_ins[name], reason_of(name)
+  local now = name
+  for before, after in pairs(MOVED) do
+    now = now:gsub(before, after)
+  end
+  local stand_in, reason = stand_ins[now], reason_of(now)
   if not stand_in and not reason or name ~= ROOT and is_there() then
     return nil
-  elseif reason then
-    error(("`%s` is out of reach here: %s (:help flemma-codecompanion)"):format(name, reason), 0)
   end
   return function()
-    made[name] = made[name] or stand_in.make()
+    made[now] = made[now] or (stand_in and stand_in.make() or M.absent(name, reason))
+    made[name] = made[now]
     drop_soon()
-    if stand_in.on_load then
+    if stand_in and stand_in.on_load then
       stand_in.on_load()
     end
     return made[name]
@@ -176,18 +203,6 @@ function M.path_of_plugin()
   end
   local loaded = package.loaded[ROOT]
   return loaded ~= nil and loaded ~= made[ROOT] and "package.loaded" or nil
-end
-
---- Whether a table is a stand-in.
----@param module any
----@return boolean
-function M.is_ours(module)
-  for _, ours in pairs(made) do
-    if rawequal(ours, module) then
-      return true
-    end
-  end
-  return false
 end
 
 return M

@@ -6,6 +6,15 @@ local FEATURES = { "chat", "extensions", "function-calling" }
 
 M.extensions = require("flemma.compat.codecompanion.extension").exports
 
+--- The version whose tools these stand-ins suit best: extensions for several versions ask for it.
+---@return string
+function M.version()
+  return "19.0.0"
+end
+
+local chat = require("flemma.compat.codecompanion.chat")
+M.buf_get_chat, M.last_chat = chat.find, chat.last
+
 --- Whether there is a feature; without a name, the features that there are.
 ---@param feature? string|string[]
 ---@return boolean|string[]

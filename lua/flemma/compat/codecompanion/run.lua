@@ -10,17 +10,12 @@ local value = require("flemma.compat.codecompanion.value")
 ---@param answer any
 ---@return { status: string, data: any }
 local function understand(answer)
-  if type(answer) == "table" then
-    if answer.status ~= nil or answer.data ~= nil then
-      return answer
-    end
-    return { status = "success", data = answer }
-  elseif answer == nil or answer == false then
+  if type(answer) == "table" and (answer.status ~= nil or answer.data ~= nil) then
+    return answer
+  elseif not answer then
     return { status = "error", data = ("The function answered with %s, and not with a status and data."):format(tostring(answer)) }
-  elseif answer == true then
-    return { status = "success" }
   end
-  return { status = "success", data = answer }
+  return { status = "success", data = answer ~= true and answer or nil }
 end
 
 --- Ends a job that a function has registered.
@@ -76,6 +71,7 @@ function Run:close(is_error, own, from)
     end
     call.is_over = true
     local text = calls.said(call, 1)
+    text = text .. require("flemma.compat.codecompanion.context").text(call, text)
     if is_error then
       self.finish({ success = false, error = text })
     else
@@ -104,6 +100,19 @@ function Run:succeed()
   self:close(false, text, 1)
 end
 
+--- Adds to what the tool finds in `stdout` or `stderr`. In the first era they were the lines of the command that has just run.
+---@param name "stdout"|"stderr"
+---@param data any
+function Run:put(name, data)
+  local call = self.call
+  local found = call.tools[name]
+  if call.shape == "a" and type(data) == "table" and not vim.is_callable(call.tool.cmds[self.command]) then
+    call.tools[name] = data
+  else
+    found[#found + 1] = data
+  end
+end
+
 --- A function or a command has failed.
 ---@param data any
 ---@param label any what the author's functions get as the command
@@ -112,7 +121,7 @@ function Run:fail(data, label)
   local tools = call.tools
   tools.status = tools.constants.STATUS_ERROR
   if data ~= nil then
-    tools.stderr[#tools.stderr + 1] = data
+    self:put("stderr", data)
   end
   local from = #call.said + 1
   local text = value.text(data)
@@ -136,7 +145,7 @@ function Run:take(data, label)
   local tools = call.tools
   tools.status = tools.constants.STATUS_SUCCESS
   if data ~= nil then
-    tools.stdout[#tools.stdout + 1] = data
+    self:put("stdout", data)
     local found = self.found[self.command] or {}
     -- The empty list of a command is output without a line. That of a function is a value.
     local is_silent = type(data) == "table" and next(data) == nil and not vim.is_callable(call.tool.cmds[self.command])
@@ -191,7 +200,8 @@ function Run:call_function(callback)
       self:fail(understood.data, args)
       return false
     end
-    self.previous = understood
+    -- The next function gets what this one answered, which may be a bare value.
+    self.previous = result
     if not self:take(understood.data, args) then
       return false
     end
@@ -310,6 +320,7 @@ end
 ---@return fun() cancel
 function M.start(call, finish)
   calls.prepare(call)
+  call.is_running = true
   events.started(call)
   ---@type flemma.codecompanion.Run
   local run = setmetatable({ call = call, command = 1, action = 1, found = {}, jobs = {}, finish = finish }, Run)

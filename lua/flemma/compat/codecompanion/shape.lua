@@ -1,8 +1,9 @@
 --- The era of a definition, and how its functions are called in it.
 ---
 --- CodeCompanion changed the parameters of its tools' functions twice. Here the eras are `"a"` (an XML-style schema), `"b"` and
---- `"c"` (a function's JSON schema, with the parameters one by one, or in a table). Where a definition fits both `"b"` and
---- `"c"`, it is `"either"`, and its functions get objects that serve as both.
+--- `"c"` (a function's JSON schema, with the parameters one by one, or in a table). A definition may fit both `"b"` and `"c"`
+--- (`"either"`), or be written for both. So the Tools object that its functions get serves as the table as well, unless it is
+--- clearly of the third era.
 local M = {}
 
 ---@alias flemma.codecompanion.Shape "a"|"b"|"c"|"either"
@@ -20,13 +21,13 @@ local function parameters(callback)
   return not info.isvararg and info.nparams or nil
 end
 
---- Whether a parameter of a function is called like the Tools object.
+--- The name of a parameter of a function.
 ---@param callback function
 ---@param position integer
----@return boolean
-local function is_tools(callback, position)
+---@return string?
+local function name_of(callback, position)
   local ok, name = pcall(debug.getlocal, callback, position)
-  return ok and (name == "tools" or name == "agent")
+  return ok and name or nil
 end
 
 --- Whether the schema of a definition is the JSON schema of a function, and not an example in XML.
@@ -34,7 +35,8 @@ end
 ---@return boolean
 function M.has_function_schema(definition)
   local schema = definition.schema
-  return type(schema) == "table" and (type(schema["function"]) == "table" or schema.type == "function")
+  return type(schema) == "table"
+    and (type(schema["function"]) == "table" or schema.type == "function" or definition.build_cmd ~= nil)
 end
 
 --- The era of a definition.
@@ -48,12 +50,11 @@ function M.of(definition)
   local handlers = type(definition.handlers) == "table" and definition.handlers or {}
   local is_b, is_c = false, false
   for _, name in ipairs({ "success", "error" }) do
-    local count = parameters(output[name])
-    if count == 3 and not is_tools(output[name], 2) then
-      is_c = true
-    elseif count and count >= 3 then
-      is_b = true
-    end
+    local count = parameters(output[name]) or 0
+    local second = name_of(output[name], 2)
+    local has_tools = second == "tools" or second == "agent"
+    is_c = is_c or count == 3 and not has_tools
+    is_b = is_b or count > 3 or has_tools
   end
   is_b = is_b or (parameters(output.rejected) or 0) >= 4 or (parameters(handlers.prompt_condition) or 0) >= 3
   for _, command in ipairs(type(definition.cmds) == "table" and definition.cmds or {}) do
@@ -66,14 +67,11 @@ end
 --- object.
 ---@param tools table
 ---@param fields table
----@param list? table the elements of the object, if it serves as a list as well
+---@param list? table the elements of the object, if it serves as a list as well; otherwise it holds the fields themselves
 ---@return table
 local function serve_as_all(tools, fields, list)
-  local elements = {}
-  for i, item in ipairs(list or {}) do
-    elements[i] = item
-  end
-  return setmetatable(elements, {
+  local held = list and vim.list_extend({}, list) or vim.tbl_extend("force", { tools = tools }, fields)
+  return setmetatable(held, {
     __index = function(_, key)
       if key == "tools" then
         return tools
@@ -113,7 +111,7 @@ end
 ---@param register_job fun(job: any)
 ---@return any
 function M.run(shape, run, tools, args, previous, answer, register_job)
-  if shape == "a" or shape == "b" then
+  if shape == "a" or shape == "b" or shape == "either" and name_of(run, 3) == "input" then
     return run(tools, args, previous, answer)
   end
   local fields = { input = previous, output_cb = answer, register_job = register_job }
@@ -123,34 +121,44 @@ function M.run(shape, run, tools, args, previous, answer, register_job)
   return run(tools, args, serve_as_input(previous, fields), answer)
 end
 
+--- Calls a function of `handlers` or `output`: with the values one by one, or in a table.
+---@param shape flemma.codecompanion.Shape
+---@param callback function
+---@param tools table
+---@param fields table what the table has besides the Tools object
+---@param list? table what a function gets before the table
+---@param ... any the values one by one
+---@return any
+local function call(shape, callback, tools, fields, list, ...)
+  if shape == "a" then
+    return callback(tools, ...)
+  elseif shape ~= "c" then
+    return callback(tools.tool, serve_as_all(tools, fields, list), ...)
+  end
+  local meta = vim.tbl_extend("force", { tools = tools }, fields)
+  if list then
+    return callback(tools.tool, list, meta)
+  end
+  return callback(tools.tool, meta)
+end
+
 --- Calls `handlers.setup` or `handlers.on_exit`.
 ---@param shape flemma.codecompanion.Shape
 ---@param callback function
 ---@param tools table
 ---@return any
 function M.handle(shape, callback, tools)
-  if shape == "a" then
-    return callback(tools)
-  elseif shape == "b" then
-    return callback(tools.tool, tools)
-  elseif shape == "c" then
-    return callback(tools.tool, { tools = tools })
-  end
-  return callback(tools.tool, serve_as_all(tools, {}))
+  return call(shape, callback, tools, {})
 end
 
---- Calls `handlers.prompt_condition`.
+--- Calls `handlers.prompt_condition`, which the first era had not.
 ---@param shape flemma.codecompanion.Shape
 ---@param callback function
 ---@param tools table
 ---@return any
 function M.condition(shape, callback, tools)
-  if shape == "c" then
-    return callback(tools.tool, { tools = tools, tools_config = tools.tools_config })
-  elseif shape == "either" then
-    return callback(tools.tool, serve_as_all(tools, {}), tools.tools_config)
-  end
-  return callback(tools.tool, tools, tools.tools_config)
+  local fields = { tools_config = tools.tools_config }
+  return call(shape == "a" and "b" or shape, callback, tools, fields, nil, tools.tools_config)
 end
 
 --- Calls `output.prompt` or `output.cmd_string`.
@@ -159,10 +167,7 @@ end
 ---@param tools table
 ---@return any
 function M.prompt(shape, callback, tools)
-  if shape == "a" then
-    return callback(tools, tools.tool)
-  end
-  return M.handle(shape, callback, tools)
+  return call(shape, callback, tools, {}, nil, shape == "a" and tools.tool or nil)
 end
 
 --- Calls `output.success`.
@@ -172,15 +177,7 @@ end
 ---@param command any
 ---@return any
 function M.success(shape, callback, tools, command)
-  if shape == "a" then
-    return callback(tools, command, tools.stdout)
-  elseif shape == "b" then
-    return callback(tools.tool, tools, command, tools.stdout)
-  elseif shape == "c" then
-    return callback(tools.tool, tools.stdout, { tools = tools, cmd = command })
-  end
-  local fields = { cmd = command }
-  return callback(tools.tool, serve_as_all(tools, fields, tools.stdout), command, tools.stdout)
+  return call(shape, callback, tools, { cmd = command }, tools.stdout, command, tools.stdout)
 end
 
 --- Calls `output.error`.
@@ -190,15 +187,7 @@ end
 ---@param command any
 ---@return any
 function M.error(shape, callback, tools, command)
-  if shape == "a" then
-    return callback(tools, command, tools.stderr, tools.stdout)
-  elseif shape == "b" then
-    return callback(tools.tool, tools, command, tools.stderr, tools.stdout)
-  elseif shape == "c" then
-    return callback(tools.tool, tools.stderr, { tools = tools, cmd = command })
-  end
-  local fields = { cmd = command }
-  return callback(tools.tool, serve_as_all(tools, fields, tools.stderr), command, tools.stderr, tools.stdout)
+  return call(shape, callback, tools, { cmd = command }, tools.stderr, command, tools.stderr, tools.stdout)
 end
 
 --- Calls `output.rejected` or `output.cancelled`.
@@ -209,14 +198,7 @@ end
 ---@param opts? { reason?: string }
 ---@return any
 function M.refused(shape, callback, tools, command, opts)
-  if shape == "a" then
-    return callback(tools, command)
-  elseif shape == "b" then
-    return callback(tools.tool, tools, command, opts)
-  elseif shape == "c" then
-    return callback(tools.tool, { tools = tools, cmd = command, opts = opts })
-  end
-  return callback(tools.tool, serve_as_all(tools, { cmd = command, opts = opts }), command, opts)
+  return call(shape, callback, tools, { cmd = command, opts = opts }, nil, command, opts)
 end
 
 return M

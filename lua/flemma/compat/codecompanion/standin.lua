@@ -1,21 +1,54 @@
---- The stand-ins: which modules of CodeCompanion there are while that plugin is absent, and which there cannot be.
+--- The stand-ins: which modules of CodeCompanion there are while that plugin is absent, and which have nothing behind them.
 local M = {}
 
 local config = require("flemma.compat.codecompanion.config")
 local modules = require("flemma.compat.codecompanion.modules")
 
---- The folders of the helpers, which have moved several times.
-local HELPERS = {
-  "codecompanion.interactions.chat.tools.builtin.helpers",
-  "codecompanion.interactions.chat.tools.catalog.helpers",
-  "codecompanion.strategies.chat.tools.builtin.helpers",
-  "codecompanion.strategies.chat.tools.catalog.helpers",
+--- Our modules that stand in for modules of that plugin as they are.
+local OURS = {
+  [""] = "plugin",
+  [".utils.log"] = "log",
+  [".utils.xml.xml2lua"] = "xml",
+  [".interactions.chat.helpers"] = "helpers",
+  [".interactions.chat.tools.builtin.helpers"] = "helpers",
 }
 
+--- A tool has no chats of its own.
+local NO_CHATS = "a tool has no chats of its own, because conversations cannot start conversations yet"
+
 local OUT_OF_REACH = {
+  acp = "Flemma talks to providers itself",
   adapters = "Flemma talks to providers itself, and has none of CodeCompanion's adapters",
   http = "Flemma sends requests itself",
+  mcp = "Flemma has none of CodeCompanion's MCP servers",
+  ["interactions.chat.tools.approvals"] = "approvals are the user's, in the approval chain",
+  providers = "Flemma has none of CodeCompanion's pickers",
   schema = "it is the schema of CodeCompanion's adapters, which Flemma has not",
+  utils = "Flemma has none of CodeCompanion's utilities but the log, `notify` and `fire`",
+}
+
+--- Modules of which a few functions are here, and others are out of reach.
+---@type table<string, fun(): table>
+local PARTS = {
+  [".interactions.chat"] = function()
+    local chat = require("flemma.compat.codecompanion.chat")
+    local new = modules.absent("codecompanion.interactions.chat.new", NO_CHATS)
+    return { buf_get_chat = chat.find, last_chat = chat.last, new = new }
+  end,
+  [".interactions.chat.tools.builtin.cmd_tool"] = function()
+    -- A definition with `build_cmd` needs nothing else here.
+    return function(definition)
+      return definition
+    end
+  end,
+  [".utils"] = function()
+    return modules.absent("codecompanion.utils", OUT_OF_REACH.utils, {
+      notify = function(text, level)
+        vim.notify(text, level or vim.log.levels.INFO)
+      end,
+      fire = require("flemma.compat.codecompanion.events").fire,
+    })
+  end,
 }
 
 --- Provides the stand-ins, and watches what is written into the configuration.
@@ -25,19 +58,22 @@ function M.install()
   end, function()
     vim.schedule(config.sync)
   end)
-  modules.provide("codecompanion", function()
-    return require("flemma.compat.codecompanion.plugin")
-  end)
-  modules.provide("codecompanion.utils.log", function()
-    return require("flemma.compat.codecompanion.log")
-  end)
-  for _, name in ipairs(HELPERS) do
-    modules.provide(name, function()
-      return require("flemma.compat.codecompanion.helpers")
+  for name, ours in pairs(OURS) do
+    modules.provide("codecompanion" .. name, function()
+      local module = require("flemma.compat.codecompanion." .. ours)
+      -- Extensions look at the plugin itself to know what there is.
+      return name == "" and module or modules.absent("codecompanion" .. name, "Flemma has nothing like it", module)
     end)
+  end
+  for name, make in pairs(PARTS) do
+    modules.provide("codecompanion" .. name, make)
   end
   for name, reason in pairs(OUT_OF_REACH) do
     modules.withhold("codecompanion." .. name, reason)
+  end
+  local plugin = require("flemma.compat.codecompanion.plugin")
+  for _, name in ipairs({ "chat", "close_last_chat", "prompt", "restore", "toggle" }) do
+    plugin[name] = modules.absent("codecompanion." .. name, NO_CHATS)
   end
   config.install()
   modules.install()
@@ -50,7 +86,7 @@ function M.tools_of_plugin()
     return nil
   end
   local ok, real = pcall(require, "codecompanion.config")
-  if not ok or type(real) ~= "table" or modules.is_ours(real) then
+  if not ok or type(real) ~= "table" then
     return nil
   end
   for _, key in ipairs({ "interactions", "strategies" }) do

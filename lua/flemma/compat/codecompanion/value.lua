@@ -136,12 +136,12 @@ function M.text(value, otherwise)
   return ok and text or ("a %s"):format(type(value))
 end
 
---- What was thrown, without a traceback.
+--- What was thrown, without a traceback, and without the places in which a module was not found.
 ---@param thrown any
 ---@return string
 function M.thrown(thrown)
   local text = type(thrown) == "string" and thrown or M.text(thrown)
-  return vim.trim((text:gsub("\nstack traceback:.*", "")))
+  return vim.trim((text:gsub("\nstack traceback:.*", ""):gsub("(module '[^'\n]*' not found):\n.*", "%1")))
 end
 
 return M
