@@ -335,10 +335,7 @@ impl Session {
             Effect::Post(departure) => post(departure, shell),
             Effect::Review if shell.reviews_later() => {}
             Effect::Review => self.inbox.borrow_mut().push_front(Input::Review),
-            Effect::Cursor(reason, id) => {
-                let line = shell.with_document(|document, text| line_of(document, text, reason, id.as_ref()));
-                line.into_iter().for_each(|line| shell.cursor(CursorTarget { reason, line }));
-            }
+            Effect::Cursor(reason, id) => put_cursor(reason, id.as_ref(), shell),
             Effect::Diagnose => shell.diagnose(&shell.diagnostics()),
             Effect::Notify(level, message) => shell.notify(level, &message),
             Effect::Advise(level, message, advice) => shell.advise(level, &message, advice),
@@ -485,6 +482,11 @@ fn set_block<S: Shell>(id: &CallId, status: Status, awaiting: Option<&Awaiting>,
             _ => chat::set_status(calls, text, id, status),
         }
     }));
+}
+
+fn put_cursor<S: Shell>(reason: CursorReason, id: Option<&CallId>, shell: &S) {
+    let line = shell.with_document(|document, text| line_of(document, text, reason, id));
+    line.into_iter().for_each(|line| shell.cursor(CursorTarget { reason, line }));
 }
 
 fn line_of(document: &Document, text: &dyn Text, reason: CursorReason, id: Option<&CallId>) -> Option<usize> {

@@ -64,6 +64,8 @@ impl Server {
         if let Some(words) = vendor.no_key.filter(|_| key.is_none() && !is_given) {
             return Err(ProviderError::new(ErrorKind::Authentication, words(vendor)));
         }
+        // Vertex has a query of its own.
+        let query = if path.contains('?') { query.replacen('?', "&", 1) } else { query.to_owned() };
         let (url, (scope, optional)) = (format!("{base}{path}{query}"), Default::default());
         Ok(Peer { vendor, url, host, key, headers, scope, optional })
     }

@@ -356,7 +356,7 @@ fn the_address_is_the_host_and_our_path() {
 #[test]
 fn an_address_that_cannot_be_one_is_named_with_the_option() {
     let request = conversation(vec![(User, vec![text("Hi")])]);
-    for base in ["", "api.anthropic.com", "ftp://x", "https://", "https://x/?key=1", "localhost:8080"] {
+    for base in ["", "api.anthropic.com", "ftp://x", "https://", "https://x/#key", "localhost:8080"] {
         let error = prepare(base, &request).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Options, "{base}");
         assert!(error.message.contains("`parameters.anthropic.base_url`") && error.message.contains(base), "{error}");

@@ -343,12 +343,14 @@ fn what_cannot_stand_in_the_address_is_named_with_its_option() {
         (at(None, "p", "global"), "", "`model`"),
         (at(Some("aiplatform.googleapis.com"), "p", "global"), OLD, "`parameters.vertex.base_url`"),
         (at(Some("ftp://x"), "p", "global"), OLD, "`parameters.vertex.base_url`"),
-        (at(Some("https://x/?key=1"), "p", "global"), OLD, "`parameters.vertex.base_url`"),
+        (at(Some("https://x/#key"), "p", "global"), OLD, "`parameters.vertex.base_url`"),
     ] {
         let error = prepare(options, model).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Options);
         assert!(error.message.contains(option), "{option}: {error}");
     }
+    let queried = prepare(at(Some("https://x/?key=1"), "p", "global"), OLD).unwrap();
+    assert!(queried.ends_with(":streamGenerateContent?alt=sse&key=1"), "{queried}");
     let error = prepare(at(Some("user:password@host"), "p", "global"), OLD).unwrap_err();
     assert!(!error.message.contains("password"), "{error}");
 }

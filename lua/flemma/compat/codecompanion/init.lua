@@ -43,12 +43,6 @@ local function report(ok, problem)
   return ok
 end
 
----@param problem string
----@return false
-local function refuse(problem)
-  return report(false, problem)
-end
-
 --- Has the calls of the tools here prepared and followed, from the first tool on.
 local function watch()
   if next(entries) then
@@ -171,7 +165,7 @@ end
 ---@return boolean ok
 function M.register(name, spec, opts)
   if opts ~= nil and type(opts) ~= "table" then
-    return refuse(("register: the options must be a table, not a %s"):format(type(opts)))
+    return report(false, ("register: the options must be a table, not a %s"):format(type(opts)))
   end
   return report(add(name, spec, opts or {}))
 end
@@ -277,9 +271,9 @@ end
 ---@return boolean ok whether all of them were accepted
 function M.setup(given, opts)
   if type(given) ~= "table" then
-    return refuse(("codecompanion.setup: give the tools table, not a %s"):format(type(given)))
+    return report(false, ("codecompanion.setup: give the tools table, not a %s"):format(type(given)))
   elseif opts ~= nil and type(opts) ~= "table" then
-    return refuse(("codecompanion.setup: the options must be a table, not a %s"):format(type(opts)))
+    return report(false, ("codecompanion.setup: the options must be a table, not a %s"):format(type(opts)))
   end
   local all_ok = true
   options_of_written = opts or options_of_written
@@ -288,7 +282,7 @@ function M.setup(given, opts)
   for _, tools in ipairs(tools_tables(given)) do
     local groups = tools.groups
     if groups ~= nil and type(groups) ~= "table" then
-      all_ok = refuse(("codecompanion.setup: `groups` must be a table, not a %s"):format(type(groups)))
+      all_ok = report(false, ("codecompanion.setup: `groups` must be a table, not a %s"):format(type(groups)))
       groups = nil
     end
     for name, entry in next, tools do
@@ -312,15 +306,10 @@ end
 --- Which modules of CodeCompanion tools load, for `:checkhealth`.
 ---@return string
 function M.about_modules()
-  local path = modules.path_of_plugin()
-  local count = ("%d tools and %d extensions made for CodeCompanion"):format(
-    vim.tbl_count(entries),
-    vim.tbl_count(extensions.exports)
-  )
-  if path then
-    return ("%s; they load the modules of CodeCompanion itself: %s"):format(count, path)
-  end
-  return count .. "; they load Flemma's stand-ins for modules of CodeCompanion, which is not installed"
+  local path, tools, others = modules.path_of_plugin(), vim.tbl_count(entries), vim.tbl_count(extensions.exports)
+  local what = path and "the modules of CodeCompanion itself: " .. path
+    or "Flemma's stand-ins for modules of CodeCompanion, which is not installed"
+  return ("%d tools and %d extensions made for CodeCompanion; they load %s"):format(tools, others, what)
 end
 
 config.follow("tools", function(name, entry)

@@ -36,11 +36,7 @@ end
 for name, level in pairs(LEVELS) do
   --- Tools call it with `:`, and some with `.`.
   M[name] = function(first, ...)
-    if rawequal(first, M) then
-      write(level, line_of(...))
-    else
-      write(level, line_of(first, ...))
-    end
+    write(level, rawequal(first, M) and line_of(...) or line_of(first, ...))
   end
 end
 

@@ -13,14 +13,6 @@ local FIELDS = {
   readOnly = "boolean",
 }
 
---- The field `approval` of our definition. A tool that does not say `requiresApproval` runs without a question, unless a list of the
---- user's says otherwise; what it writes is asked about when it writes.
----@param entry table
----@return "auto"|"requires_approval"
-local function approval(entry)
-  return entry.requiresApproval and "requires_approval" or "auto"
-end
-
 --- A parameter with a path, or several.
 ---@param given any
 ---@param field string
@@ -95,7 +87,9 @@ function M.register(name, entry)
     async = true,
     timeout = LONGEST,
     path_kind = "page",
-    approval = approval(entry),
+    -- One that does not say `requiresApproval` runs without a question, unless a list of the user's says otherwise. What it writes
+    -- is asked about when it writes.
+    approval = entry.requiresApproval and "requires_approval" or "auto",
     idempotent = entry.readOnly or nil,
     enabled = require("flemma.compat.silverbullet.config").are_tools_enabled(),
     execute = function(input, ctx, callback)

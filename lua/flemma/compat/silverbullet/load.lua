@@ -60,28 +60,19 @@ local function blocks(page, name)
   return found
 end
 
----@param path string
----@return string? content
----@return string? problem
-local function read(path)
-  local file, problem = io.open(path, "rb")
-  if not file then
-    return nil, problem
-  end
-  local content = file:read("*a")
-  file:close()
-  return content, not content and ("%s cannot be read"):format(path) or nil
-end
-
 --- The code in a file.
 ---@param path string
 ---@return flemma.silverbullet.Chunk[]
 ---@return string? problem
 ---@return boolean? is_unreadable whether the problem is that no page can be read
 local function chunks_of(path)
-  local content, problem = read(path)
+  local file, problem = io.open(path, "rb")
+  local content = file and file:read("*a")
+  if file then
+    file:close()
+  end
   if not content then
-    return {}, problem
+    return {}, problem or ("%s cannot be read"):format(path)
   elseif not vim.endswith(path, ".md") then
     return { { code = content, name = path } }
   elseif not content:find(LANGUAGE, 1, true) then

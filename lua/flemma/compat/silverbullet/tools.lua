@@ -35,20 +35,7 @@ end
 ---@return boolean
 local function is_changed(name)
   local before, now = seen[name], look(entries[name])
-  if not before or not rawequal(before.entry, now.entry) then
-    return true
-  end
-  for key, field in next, now.fields do
-    if not rawequal(before.fields[key], field) then
-      return true
-    end
-  end
-  for key in next, before.fields do
-    if now.fields[key] == nil then
-      return true
-    end
-  end
-  return false
+  return not before or not rawequal(before.entry, now.entry) or not vim.deep_equal(before.fields, now.fields)
 end
 
 --- Registers an entry. One that cannot be used is reported once.
