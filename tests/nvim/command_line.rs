@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::{
     chat::{Chat, Setup, call, prose, said},
+    durable::journal,
     http::Reply,
     support::Nvim,
 };
@@ -59,6 +60,12 @@ fn with_question(replies: impl IntoIterator<Item = Reply>) -> (Chat, std::path::
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the question", |nvim| nvim.file("notes.chat").contains("kind=elicitation"));
     chat.wait_until_idle();
+    // Whoever stops or kills the editor may not do so in the middle of the record, which nobody else could read then.
+    let journal = journal(&mut chat);
+    chat.nvim.wait_for("the record of the question", |_| {
+        let is_written = fs::read_to_string(&journal).unwrap().contains("toolu_1");
+        is_written && fs::File::open(&journal).unwrap().try_lock().is_ok()
+    });
     let file = chat.nvim.work().join("notes.chat");
     (chat, file)
 }

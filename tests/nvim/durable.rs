@@ -36,7 +36,7 @@ fn bash(command: &str) -> Value {
 }
 
 /// The journal of the only conversation.
-fn journal(chat: &mut Chat) -> PathBuf {
+pub fn journal(chat: &mut Chat) -> PathBuf {
     let folder = chat.nvim.folder("state").join("nvim/flemma/journal");
     let mut found = None;
     chat.nvim.wait_for("the journal", |_| {

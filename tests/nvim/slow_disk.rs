@@ -160,7 +160,7 @@ fn a_second_key_is_told_that_this_call_was_decided() {
     let input = json!({ "path": share.path().join("a.txt"), "content": "new\n" });
     let mut chat = share.chat("", [call("toolu_1", "write", &input), prose(&["fine"])]);
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for_screen("gA approve");
+    chat.nvim.wait_for_screen("+new");
     share.hangs();
     chat.nvim.lua("require('flemma.view.approval_delay').delay = 1", &[]);
     chat.nvim.input("gA");

@@ -46,7 +46,7 @@ async fn a_reply_that_a_gateway_has_compressed_arrives() {
 }
 
 #[tokio::test]
-async fn compression_is_not_asked_for_and_a_query_stays_behind_the_path() {
+async fn nothing_asks_for_compression_and_a_query_stays_last() {
     let server = Server::start([Reply::stream().chunk(Stream::new().text(&["Hello"]).end("end_turn").bytes())]);
     let (_, result) = play(&format!("{}/x/?api-version=1", server.base_url()), Timeouts::default()).await;
     assert_eq!(result, Ok(()));

@@ -272,7 +272,7 @@ fn a_vetted_file_is_sent_in_every_request_of_a_turn() {
 }
 
 #[test]
-fn an_image_that_the_host_refuses_is_noted_in_the_file_and_the_conversation_goes_on() {
+fn a_refused_image_is_noted_and_the_conversation_goes_on() {
     let input = json!({ "label": null, "path": "pic.png", "offset": null, "limit": null });
     let why = "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj";
     let refusal = Reply::json(500, &json!({ "error": { "code": 500, "message": why, "type": "server_error" } }));
@@ -318,7 +318,7 @@ fn a_note_in_the_place_of_an_image_outlives_the_session() {
 }
 
 #[test]
-fn a_field_that_the_host_refuses_is_left_out_of_the_next_request() {
+fn a_refused_field_is_not_in_the_next_request() {
     let options = json!({ "parameters": { "temperature": 0.5 } });
     let why = "Unsupported value: 'temperature' does not support 0.5 with this model.";
     let refusal = Reply::json(400, &json!({ "error": { "message": why, "code": "unsupported_value" } }));

@@ -86,7 +86,7 @@ fn shown(lines: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn a_file_that_was_refused_is_noted_at_each_of_its_places_and_not_shown_again() {
+fn a_refused_file_is_noted_wherever_it_is_shown() {
     let lines = screen(TEXT);
     assert_eq!(shown(&lines), ["./a.png", "./notes.md", "./b c.pdf", "/tmp/a.png", "./a.png"]);
     let after = noted(&lines);

@@ -377,7 +377,7 @@ fn the_users_options_beat_what_is_known_of_a_host() {
 }
 
 #[test]
-fn an_id_of_nine_letters_and_digits_is_kept_and_every_call_has_its_own() {
+fn ids_of_nine_letters_are_kept_and_no_two_are_one() {
     let round = |id: &str| {
         format!(
             "@Assistant:\n**Tool Use:** `bash` (`{id}`)\n\n```json\n{{}}\n```\n\n@You:\n**Tool Result:** `{id}`\n\n```\nx\n```\n\n"
