@@ -21,6 +21,8 @@ pub fn measure() {
     let mut lab = Lab::start(&[("notes.chat", &text)], false, replies);
     let mut columns = vec![memory(&mut lab)];
     for time in 1..=TIMES {
+        // The reply is in the file.
+        std::fs::write(lab.nvim.work().join("notes.chat"), &text).expect("the conversation is written");
         lab.measure("Probe.open('notes.chat', Probe.is_parsed)");
         lab.measure("Probe.send()");
         lab.nvim.command("bwipeout!");
