@@ -175,7 +175,7 @@ fn an_extension_that_cannot_be_loaded_is_named_with_the_reason() {
     ] {
         assert!(told.contains(words), "{words}\n{told}");
     }
-    assert!(!told.contains("stack traceback") && !told.contains("e8"), "{told}");
+    assert!(!told.contains("stack traceback") && !told.contains("`e8`"), "{told}");
 }
 
 #[test]
