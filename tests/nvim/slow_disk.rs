@@ -70,6 +70,16 @@ impl Share {
     fn read(&self) -> Value {
         read(self.path().join("a.txt").to_str().unwrap())
     }
+
+    /// A conversation with an approved call of `read` that cannot be judged, as the share does not answer.
+    fn judging(&self) -> Chat {
+        let options = "tools = { auto_approve = { 'read(SHARE/**)' } }";
+        let mut chat = self.chat(options, [call("toolu_1", "read", &self.read()), prose(&["fine"])]);
+        self.hangs();
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the call", |nvim| nvim.text().contains("toolu_1"));
+        chat
+    }
 }
 
 /// Builds what is preloaded.
@@ -123,11 +133,7 @@ fn a_call_on_a_disk_that_does_not_answer_waits_for_the_user() {
 #[test]
 fn a_disk_that_takes_two_seconds_holds_up_only_its_call() {
     let share = Share::new();
-    let options = "tools = { auto_approve = { 'read(SHARE/**)' } }";
-    let mut chat = share.chat(options, [call("toolu_1", "read", &share.read()), prose(&["fine"])]);
-    share.hangs();
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("toolu_1"));
+    let mut chat = share.judging();
     chat.nvim.wait_for_screen("being judged");
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(2) {
@@ -207,11 +213,7 @@ fn a_list_of_what_waits_there_holds_up_nobody() {
 #[test]
 fn ctrl_c_is_heard_while_the_disk_does_not_answer() {
     let share = Share::new();
-    let options = "tools = { auto_approve = { 'read(SHARE/**)' } }";
-    let mut chat = share.chat(options, [call("toolu_1", "read", &share.read()), prose(&["fine"])]);
-    share.hangs();
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("toolu_1"));
+    let mut chat = share.judging();
     chat.nvim.input("<C-c>");
     chat.nvim.wait_for("the key", |nvim| nvim.lua("return vim.bo.modifiable", &[]) == true);
     share.answers();

@@ -299,8 +299,8 @@ async fn https_to_a_port_without_tls_says_so() {
     assert_says(&result.unwrap_err(), ErrorKind::Tls, &[&address.to_string(), "does not speak TLS", "http://"]);
 }
 
-#[tokio::test]
-async fn an_untrusted_certificate_says_what_to_check() {
+/// A server's side of TLS, and the certificate that it shows. It has signed that itself.
+pub fn certified() -> (rustls::ServerConfig, rustls::pki_types::CertificateDer<'static>) {
     let certified = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
     let key = rustls::pki_types::PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
     let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
@@ -309,6 +309,12 @@ async fn an_untrusted_certificate_says_what_to_check() {
         .with_no_client_auth()
         .with_single_cert(vec![certified.cert.der().clone()], key)
         .unwrap();
+    (config, certified.cert.der().clone())
+}
+
+#[tokio::test]
+async fn an_untrusted_certificate_says_what_to_check() {
+    let (config, _) = certified();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {

@@ -11,7 +11,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 use crate::{
     anthropic::Stream,
-    anthropic_http::{play, play_one, text_of},
+    anthropic_http::{certified, play, play_one, text_of},
     http::{Reply, Server},
 };
 use flemma_runtime::http::Timeouts;
@@ -91,14 +91,7 @@ async fn an_authority_of_the_users_own_is_trusted() {
         assert_eq!((result, text_of(&events).as_str()), (Ok(()), "Hello"));
         return;
     }
-    let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let key = rustls::pki_types::PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
-    let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certified.cert.der().clone()], key)
-        .unwrap();
+    let (config, certificate) = certified();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -110,7 +103,7 @@ async fn an_authority_of_the_users_own_is_trusted() {
     });
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("authority.pem");
-    let pem = BASE64_STANDARD.encode(certified.cert.der());
+    let pem = BASE64_STANDARD.encode(certificate);
     std::fs::write(&file, format!("-----BEGIN CERTIFICATE-----\n{pem}\n-----END CERTIFICATE-----\n")).unwrap();
     let mut process = Command::new(std::env::current_exe().unwrap());
     let process = process.env("SSL_CERT_FILE", &file).env("FLEMMA_TEST_URL", format!("https://localhost:{port}"));

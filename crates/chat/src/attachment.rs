@@ -6,9 +6,9 @@
 //! ```
 //! ````
 //!
-//! The fence contains the text of the result. Each file is a pair of `type` and `path`; `left_out` says why none is shown. Only Flemma writes this info
-//! string, for files that a tool shows; the output of a tool is inside a fence that it cannot close. What is sent
-//! depends on the content of the file, not on `type`: see `provider::attachment`.
+//! The fence contains the text of the result. Each file is a pair of `type` and `path`; `left_out` says why none is shown. Only
+//! Flemma writes this info string, for files that a tool shows; the output of a tool is inside a fence that it cannot close.
+//! What is sent depends on the content of the file, not on `type`: see `provider::attachment`.
 
 use super::{Diagnostic, attributes, left_out::LEFT_OUT};
 use flemma_model::{Attachment, AttachmentContent};

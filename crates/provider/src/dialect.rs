@@ -10,6 +10,7 @@ use once_cell::sync::Lazy;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::host::without_port;
 use flemma_model::options::{
     Table,
     kinds::{NAMES, SWITCH},
@@ -112,7 +113,7 @@ impl Dialect {
 
 impl Row {
     fn is_about(&self, protocol: &str, host: &str, model: &str) -> bool {
-        let host = host.rsplit_once(':').map_or(host, |(name, _)| name);
+        let host = without_port(host);
         let ends =
             |end: &String| host.strip_suffix(end.as_str()).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
         let model = model.to_ascii_lowercase();

@@ -21,6 +21,13 @@ pub fn is_private(host: &str) -> bool {
     }
 }
 
+/// A host without its port.
+pub(super) fn without_port(host: &str) -> &str {
+    host.rsplit_once(':')
+        .filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()))
+        .map_or(host, |(name, _)| name)
+}
+
 /// The address that a URL has as its host.
 fn address(host: &str) -> Option<IpAddr> {
     let address: IpAddr = host.trim_matches(['[', ']']).parse().ok()?;

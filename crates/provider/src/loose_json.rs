@@ -28,12 +28,9 @@ const EACH: u32 = 0x400;
 /// Numbers that JSON does not know.
 const WORDS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
-/// Reads a value.
-///
-/// # Errors
-/// When it is no JSON even so.
-pub(super) fn from_str(text: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str(text).or_else(|error| serde_json::from_str(&mended(text)).map_err(|_| error))
+/// Reads a value that is no strict JSON; `None` if it is none of this either.
+pub(super) fn read(text: &str) -> Option<Value> {
+    serde_json::from_str(&mended(text)).ok()
 }
 
 /// Reads the input of a call, whose pieces may have halves of characters where they were cut.

@@ -195,9 +195,9 @@ impl<R: ReadReply> StreamDecoder<R> {
     }
 
     fn parse(&mut self, data: &str) -> Result<Value, serde_json::Error> {
-        serde_json::from_str(data).or_else(|_| {
+        serde_json::from_str(data).or_else(|error| {
             self.is_loose = true;
-            loose_json::from_str(data)
+            loose_json::read(data).ok_or(error)
         })
     }
 

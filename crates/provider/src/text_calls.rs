@@ -26,15 +26,24 @@ impl TextCalls {
 
     /// Takes a piece of text.
     pub fn read(&mut self, text: &str) {
-        if !self.names.is_empty() && self.text.len() + text.len() <= MAX_TEXT {
-            self.text.push_str(text);
+        if self.names.is_empty() {
+            return;
+        }
+        self.text.push_str(text);
+        if self.text.len() > 2 * MAX_TEXT {
+            let kept = self.text.ceil_char_boundary(self.text.len() - MAX_TEXT);
+            self.text.drain(..kept);
         }
     }
 
     /// What the user is told of a reply without calls; `None` if its text does not end in one.
     pub fn warning(&self) -> Option<String> {
         let text = self.text.trim_end();
-        let name = self.names.iter().find(|name| ENDS.iter().any(|end| text.ends_with(end)) && calls(text, name))?;
+        if !ENDS.iter().any(|end| text.ends_with(end)) {
+            return None;
+        }
+        let compact: String = text.split_whitespace().collect();
+        let name = self.names.iter().find(|name| calls(&compact, name))?;
         Some(format!(
             "The model has written a call of `{name}` as text, and it was not run. If it does so again, set \
              `tool_protocol = \"xml\"`, or start its server with a parser for the model's tool calls."
@@ -42,9 +51,8 @@ impl TextCalls {
     }
 }
 
-/// Whether there is a call of a tool in a text, in any of the forms in which models were taught to write one.
-fn calls(text: &str, name: &str) -> bool {
-    let compact: String = text.split_whitespace().collect();
+/// Whether there is a call of a tool in a text without white space, in any of the forms in which models were taught to write one.
+fn calls(compact: &str, name: &str) -> bool {
     let is_json = ["arguments", "parameters"].iter().any(|field| compact.contains(&format!("\"{field}\":")));
     (is_json && compact.contains(&format!("\"name\":\"{name}\"")))
         || compact.contains(&format!("<function={name}>"))

@@ -7,7 +7,7 @@ use crate::{
     attachment::AttachmentLimits,
     connection::{self, base_url},
     credential::KeySource,
-    host::is_loopback,
+    host::{is_loopback, without_port},
     signature::is_one_word,
     vendor::Vendor,
     vendor_error::VendorFailure,
@@ -72,8 +72,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
 
 /// Whether what the vendor signs is at home at a host: the vendor's own, or one on this machine, which passes requests on.
 pub(super) fn is_own(host: &str) -> bool {
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    DEFAULT_BASE_URL.ends_with(host) || is_loopback(name)
+    DEFAULT_BASE_URL.strip_prefix("https://") == Some(host) || is_loopback(without_port(host))
 }
 
 /// What the API takes of images and PDFs (<https://docs.claude.com/en/docs/build-with-claude/vision>,

@@ -11,6 +11,7 @@ use flemma_provider::{Decoder, HttpRequest, Server, auth::Environment};
 use serde_json::{Value, json};
 
 use crate::{
+    completions::Stream,
     conversation::{conversation, decode, exchange, provider_of, text, tool},
     providers::folder,
 };
@@ -136,6 +137,15 @@ fn what_a_host_has_thought_goes_back_to_it_alone() {
         came_back += usize::from(body(&address, &parts) != body(&address, &others));
     }
     assert_eq!(came_back, 6, "replies with thinking that goes back");
+}
+
+#[test]
+fn a_call_at_the_end_of_a_long_reply_is_told() {
+    let prose = "Some words of prose. ".repeat(20);
+    let call = r#"<tool_call>{"name": "read", "arguments": {}}</tool_call>"#;
+    let stream = Stream::new().text(&vec![&*prose; 1_000]).text(&[call]).end("stop");
+    let (events, _) = decode(ask("openai_compatible", "http://localhost/v1", Vec::new()).1, [&*stream.bytes()]);
+    assert!(events.iter().any(|event| matches!(event, Event::Warning(words) if words.contains("`read`"))));
 }
 
 #[test]

@@ -47,7 +47,8 @@ pub(super) fn other_kind(file: FileType) -> Option<&'static str> {
 /// which paths may be told.
 pub(super) fn problem(path: &Path, name: &str, error: &io::Error, is_shown: impl Fn(&Path) -> bool) -> ModelError {
     let loops = |part: &&Path| part.metadata().is_err_and(|error| is_loop(&error)) && is_shown(part);
-    ModelError::new(match (error.kind(), path.ancestors().filter(loops).last().filter(|_| is_loop(error))) {
+    let link = is_loop(error).then(|| path.ancestors().filter(loops).last()).flatten();
+    ModelError::new(match (error.kind(), link) {
         (io::ErrorKind::NotFound, _) => missing_file(path, name, is_shown),
         (_, Some(link)) => format!(
             "{name}: the link {} leads to itself, or through too many links. Give a path without it, or replace it.",

@@ -113,3 +113,17 @@ impl Completions {
         self.background.run_for(conversation.id, look, then);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::BareNames;
+
+    #[test]
+    fn a_name_that_comes_meanwhile_is_asked_for_again() {
+        let names = BareNames::default();
+        assert!(names.begin() && !names.begin());
+        assert!(names.end(vec![("READ".into(), false)]), "the other name was not looked for");
+        assert!(names.begin());
+        assert!(!names.end(vec![("README".into(), false)]), "nothing new is known or wanted");
+    }
+}
