@@ -400,6 +400,7 @@ fn a_late_automatic_write_leaves_out_half_a_reply() {
     let mut chat = start("", [reply]);
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the beginning", |nvim| nvim.text().contains("The beginning"));
+    assert!(!chat.nvim.file("notes.chat").contains("The beginning"), "the write of what was sent has half a reply");
     // Another write is wanted while one is under way, as when a request is sent right after a result. On a slow machine,
     // part of the reply has arrived when that write ends.
     let slow = "local saving = require('flemma.buffer.saving')

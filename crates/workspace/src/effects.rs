@@ -162,14 +162,14 @@ impl Shell for Effects<'_> {
         let recipient = Recipient::of(options, Environment::of_process());
         let worker = &self.workspace.background.worker;
         let on_update = self.on_update(request);
+        // What was sent must not be lost, and the reply may take minutes. None of it may be here when the file is written.
+        self.workspace.journaling.write_soon(self.conversation);
         let handle =
             worker.send(self.conversation.id, recipient, body, readable, timeouts, on_update).map_err(|error| {
                 ProviderError::new(ErrorKind::InvalidRequest, format!("no thread could be started: {error}"))
             })?;
         self.conversation.tasks.add_request(request, handle);
         self.conversation.drive.requests.update(|requests| requests + 1);
-        // What was sent must not be lost, and the reply may take minutes.
-        self.workspace.journaling.write_soon(self.conversation);
         Ok(())
     }
 

@@ -250,7 +250,8 @@ impl Journaling {
         Err(problem.unwrap_or_else(unread))
     }
 
-    /// Lets the host write the file when what happens now is over: calls that start together make one write.
+    /// Lets the host write the file when what happens now is over: calls that start together make one write. It is the write of
+    /// what comes before a reply, so it is asked for before that reply can arrive.
     pub(crate) fn write_soon(&self, conversation: &Conversation) {
         if !conversation.is_write_due.replace(true) {
             self.background.post_for(conversation.id, |this, conversation| {
