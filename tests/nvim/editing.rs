@@ -425,14 +425,14 @@ fn undo_restores_a_file_that_was_emptied_outside() {
         let mut chat = Chat::start(&setup, []);
         chat.nvim.input("Gotyped<Esc>:silent write<CR>");
         let text = format!("{question}typed\n");
-        chat.wait_for_text(&text);
+        chat.nvim.wait_for("the write", |nvim| nvim.file("notes.chat") == text);
         std::fs::write(chat.nvim.work().join("notes.chat"), "").unwrap();
         chat.nvim.command(&format!("silent {reload}"));
         chat.wait_for_text(greeting);
         assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), false, "{reload}");
         if !reload.starts_with("enew") {
             chat.nvim.input("u");
-            chat.wait_for_text(&text);
+            chat.nvim.wait_for_value(&format!("the text before {reload}"), &text, Nvim::text);
             chat.nvim.input("<C-r>");
             chat.wait_for_text(greeting);
         }

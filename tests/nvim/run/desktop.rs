@@ -117,6 +117,11 @@ impl Desktop {
         };
         processes.filter(is_ours).filter_map(Pid::from_raw).collect()
     }
+
+    /// Waits until the user's Neovims are gone. On a busy machine, a process that was killed is seen for a while.
+    pub fn wait_for_neovims_to_exit(&self) {
+        wait_for("Neovim to exit", || self.neovims().is_empty());
+    }
 }
 
 impl Drop for Desktop {

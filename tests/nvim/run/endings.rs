@@ -43,7 +43,7 @@ fn a_conversation_is_carried_on_until_the_model_has_replied() {
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(said.json()["requests"], 0);
     assert_eq!((user.text("notes.chat"), user.server.requests().len()), (text, 3));
-    assert!(user.neovims().is_empty());
+    user.wait_for_neovims_to_exit();
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_neovim_that_cannot_do_it_says_why() {
     user.put("config/flemma/config.toml", "\nnivm = 'x'");
     let said = user.flemma(&["run", "notes.chat"]);
     assert!(said.code == 1 && said.err.contains("config.toml:2: unknown field `nivm`"), "{said:?}");
-    assert!(user.neovims().is_empty());
+    user.wait_for_neovims_to_exit();
 }
 
 #[test]

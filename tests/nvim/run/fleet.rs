@@ -265,6 +265,6 @@ fn each_of_many_conversations_ends_once_despite_kills() {
     let names = fs::read_dir(user.path(".")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let leftover: Vec<String> = names.filter(|name| name.starts_with('.')).collect();
     assert_eq!(leftover, Vec::<String>::new());
-    assert!(user.neovims().is_empty());
+    user.wait_for_neovims_to_exit();
     let _: Value = user.flemma(&["pending", "--json"]).json();
 }
