@@ -202,8 +202,8 @@ fn autopilot_is_turned_off_and_on_again() {
 
 #[test]
 fn a_log_can_be_started_opened_and_stopped() {
-    let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "later"}});
-    let mut chat = Chat::start(&Setup::default(), [Reply::json(529, &overloaded)]);
+    let refusal = json!({"type": "error", "error": {"type": "invalid_request_error", "message": "no"}});
+    let mut chat = Chat::start(&Setup::default(), [Reply::json(400, &refusal)]);
     chat.nvim.command("Flemma logging:open");
     wait_for_words(&mut chat.nvim, "`:Flemma logging:enable` starts one");
     chat.nvim.command("Flemma logging:enable");
@@ -214,6 +214,13 @@ fn a_log_can_be_started_opened_and_stopped() {
     chat.nvim.command("Flemma logging:open");
     assert_eq!(chat.nvim.lua("return vim.fn.expand('%:t')", &[]), "flemma.log");
     chat.nvim.command("close");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the request in the log", |nvim| {
+        let log =
+            nvim.lua("return table.concat(vim.fn.readfile(require('flemma.native').call('path', 'log')), '\\n')", &[]);
+        let log = log.as_str().unwrap_or_default();
+        log.contains("notes.chat: request to Anthropic, model ") && log.contains("ended without a complete reply")
+    });
     chat.nvim.command("Flemma logging:disable");
     wait_for_words(&mut chat.nvim, "logging is off");
     assert_eq!(chat.nvim.lua("return require('flemma').options().logging.enabled", &[]), false);

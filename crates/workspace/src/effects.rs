@@ -50,6 +50,22 @@ impl<'a> Effects<'a> {
         self.workspace.shared.host.perform(effect);
     }
 
+    /// Writes the beginning and the end of a request to the log.
+    fn log_request(&self, moment: &LifecycleEvent<'_>) {
+        let words = match moment {
+            LifecycleEvent::RequestFinished { complete: true } => "the reply is complete".to_owned(),
+            LifecycleEvent::RequestFinished { complete: false } => {
+                "the request ended without a complete reply".to_owned()
+            }
+            _ => {
+                let config = &self.workspace.frontmatter.of(self.conversation).config;
+                format!("request to {}, model {}", config.provider.title(), config.model())
+            }
+        };
+        let shared = &self.workspace.shared;
+        shared.log(Level::Info, &format!("{}: {words}", shared.name(self.conversation)));
+    }
+
     /// What the updates of a request become.
     fn on_update(&self, request: RequestId) -> OnUpdate {
         let (mailbox, id) = (self.workspace.background.mailbox.clone(), self.conversation.id);
@@ -288,6 +304,7 @@ impl Shell for Effects<'_> {
         match moment {
             LifecycleEvent::RequestSending | LifecycleEvent::RequestFinished { .. } => {
                 usage = self.conversation.accounts.ended.take();
+                self.log_request(&moment);
             }
             LifecycleEvent::ToolExecuting(_) => {}
             LifecycleEvent::ToolFinished(id) => {

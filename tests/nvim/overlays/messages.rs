@@ -79,6 +79,23 @@ fn a_finished_reply_says_its_model_tokens_and_cost() {
     nvim.wait_for("what fits", |nvim| reply_row(nvim) == " Assistant   34 out · $0.0006");
 }
 
+#[test]
+fn an_empty_message_has_no_time() {
+    // The results of tools are sent, with an empty prompt after them.
+    let text = "@You:\nHello\n\n@Assistant:\n**Tool Use:** `ls` (`t1`)\n\n```json\n{}\n```\n\n@You:\n**Tool Result:** `t1`\n\n\
+        ```\na\n```\n\n@You:\n";
+    let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, [prose(&["Hi"]), prose(&["Ho"])]);
+    for answer in ["Hi", "Ho"] {
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for(answer, |nvim| nvim.text().contains(answer));
+        chat.wait_until_idle();
+        chat.nvim.wait_for("the tokens", |nvim| rows(nvim).iter().any(|row| row.contains("34 out")));
+        let last = rows(&mut chat.nvim).into_iter().rfind(|row| row.starts_with(" You")).unwrap();
+        assert_eq!(last.trim(), "You");
+        chat.nvim.input("GAmore<Esc>");
+    }
+}
+
 /// Opens the conversation in another Neovim of the same user.
 fn again(first: &Chat) -> Nvim {
     let (state, cd) = (first.nvim.folder("state"), format!("cd {}", first.nvim.work().display()));

@@ -106,7 +106,8 @@ impl KnownMessages {
     }
 }
 
-/// What a message with its final text is known by; `None` if nothing is kept of it.
+/// What a message with its final text is known by; `None` if nothing is kept of it. All empty ones would be the same.
 pub(crate) fn key_of(message: &ParsedMessage, text: &dyn Text) -> Option<MessageKey> {
-    (message.lines <= MOST_LINES && !message.has_only_results(text)).then(|| message.key(text).clone())
+    let is_kept = message.lines <= MOST_LINES && !message.has_only_results(text);
+    is_kept.then(|| message.key(text)).filter(|key| key.lines > 1).cloned()
 }
