@@ -5,7 +5,7 @@
 
 help:
 	@echo "make build      the native library, into build/"
-	@echo "make dist       the same, optimised across crates: smaller and slower to build"
+	@echo "make dist       a release for this processor, into dist/: library, command line, wheel, npm package; TARGET=… names another"
 	@echo "make cli        the command line, into build/"
 	@echo "make demo       a guided tour with a scripted model: no key, no network"
 	@echo "make test       all tests: the core, requests against the vendors' SDKs, a real Neovim, an independent peer"
@@ -24,10 +24,10 @@ build:
 	@echo "==> building the native library"
 	@scripts/build
 
-# The library that is built once for many, optimised across crates: smaller, and slower to build.
+# What is built once for many: optimised across crates, which takes ten minutes. Needs the network the first time, for zig.
 dist:
-	@echo "==> building the native library, optimised across crates"
-	@scripts/build dist
+	@echo "==> building a release"
+	@scripts/dist $(TARGET)
 
 cli:
 	@echo "==> building the command line"

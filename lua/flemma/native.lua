@@ -17,20 +17,31 @@ local problem
 ---@type string?
 local tried
 
---- Where `:Flemma build` and `make build` put the library.
----@return string
-function M.built_path()
-  return vim.fs.joinpath(root, "build", "flemma.so")
+--- Where `:Flemma build` and `make build` put the library, and where else one may be: in the data folder, if the plugin's is
+--- read-only, or with the command line that pip or npm has installed. The first that is there is used.
+---@return string[]
+local function places()
+  local program = vim.uv.fs_realpath(vim.fn.exepath("flemma")) or "/"
+  local prefix = vim.fs.dirname(vim.fs.dirname(program))
+  local site = vim.fs.joinpath(vim.fn.stdpath("data") --[[@as string]], "flemma")
+  local wheel = vim.fs.joinpath(prefix, "share", "nvim", "site", "pack", "flemma", "start", "flemma")
+  return vim.tbl_map(function(folder)
+    return vim.fs.joinpath(folder, "flemma.so")
+  end, { vim.fs.joinpath(root, "build"), site, vim.fs.joinpath(wheel, "build"), vim.fs.joinpath(prefix, "build") })
 end
 
---- The path of the library: `$FLEMMA_NATIVE`, or where it is built.
+--- The library that the user has named with `$FLEMMA_NATIVE`.
+---@return string?
+function M.given()
+  local given = vim.env.FLEMMA_NATIVE
+  return given and given ~= "" and vim.fn.fnamemodify(given, ":p") or nil
+end
+
+--- The path of the library: the one that the user has named, or where one is installed.
 ---@return string
 function M.path()
-  local given = vim.env.FLEMMA_NATIVE
-  if given and given ~= "" then
-    return vim.fn.fnamemodify(given, ":p")
-  end
-  return M.built_path()
+  local there = places()
+  return M.given() or vim.iter(there):find(vim.uv.fs_stat) or there[1]
 end
 
 --- The command that builds a library that is missing or has another version.
@@ -45,8 +56,7 @@ end
 --- How to get a library, for the end of a message. If the user has named one, a library that we build is not used.
 ---@return string
 local function advice()
-  local given = vim.env.FLEMMA_NATIVE
-  if given and given ~= "" then
+  if M.given() then
     return "$FLEMMA_NATIVE is set: correct it and restart Neovim, or run `:unlet $FLEMMA_NATIVE` and :Flemma build."
   end
   return ("Build it with %s, which takes a few minutes and requires Rust 1.91 or later."):format(M.build_command)

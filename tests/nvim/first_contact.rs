@@ -21,12 +21,12 @@ use super::{
 const PARTS: [&str; 8] = ["lua", "plugin", "ftplugin", "ftdetect", "doc", "scripts", "build.lua", "README.md"];
 
 /// A plugin that was just installed, and a folder for programs.
-struct Installed {
-    home: tempfile::TempDir,
+pub(super) struct Installed {
+    pub(super) home: tempfile::TempDir,
 }
 
 impl Installed {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let home = tempfile::Builder::new().prefix("flemma-installed-").tempdir().unwrap();
         let source = home.path().join("source");
         fs::create_dir_all(home.path().join("bin")).unwrap();
@@ -51,12 +51,12 @@ impl Installed {
         Self { home }
     }
 
-    fn plugin(&self) -> PathBuf {
+    pub(super) fn plugin(&self) -> PathBuf {
         self.home.path().join("plugin").canonicalize().unwrap()
     }
 
     /// A `cargo` that does this. `$LIBRARY` is the library, and `$HERE` the folder of this installation.
-    fn cargo(&self, script: &str) {
+    pub(super) fn cargo(&self, script: &str) {
         let built = env::var("FLEMMA_NATIVE").expect("FLEMMA_NATIVE is the library under test");
         let library = self.home.path().join("libflemma.so");
         if !library.exists() {
@@ -70,7 +70,7 @@ impl Installed {
     }
 
     /// Lua that makes an editor one that has this plugin, and no other trace of it.
-    fn init(&self) -> String {
+    pub(super) fn init(&self) -> String {
         format!(
             "vim.opt.runtimepath:remove([==[{}]==])
              vim.env.FLEMMA_NATIVE = nil
@@ -139,14 +139,14 @@ fn a_missing_library_is_reported_once_and_can_be_built() {
     nvim.wait_for("the text", |nvim| nvim.text() == "@You:\nHello\nthere\n");
 
     nvim.command("Flemma build");
-    nvim.wait_for("that it has begun", |nvim| said(nvim).contains("building the native library"));
+    nvim.wait_for("that it has begun", |nvim| said(nvim).contains("installing the native library"));
     nvim.wait_for("how far it is", |nvim| {
         nvim.command("Flemma build");
-        said(nvim).contains("the native library is already being built: crate 12 of 240")
+        said(nvim).contains("the native library is already being installed: crate 12 of 240")
     });
     nvim.input("Gomore<Esc>");
     fs::write(installed.home.path().join("go"), "").unwrap();
-    nvim.wait_for("the library", |nvim| said(nvim).contains("the library is built and loaded"));
+    nvim.wait_for("the library", |nvim| said(nvim).contains("the library is installed and loaded"));
     assert!(notice(&mut nvim).is_empty());
     // The options of `setup` apply, and every open chat file is a conversation now.
     assert_eq!(nvim.lua("return require('flemma').options().tools.max_concurrent", &[]), 3);
@@ -213,7 +213,7 @@ fn a_build_that_fails_says_why() {
         nvim.command("Flemma build");
         nvim.wait_for(reason, |nvim| said(nvim).contains(reason));
         let messages = said(&mut nvim);
-        assert!(messages.contains("the native library was not built: "), "{messages}");
+        assert!(messages.contains("the native library was not installed: "), "{messages}");
         assert!(messages.contains("flemma-build.log") && !messages.contains("traceback"), "{messages}");
     }
     // Without cargo nothing is started.
@@ -229,7 +229,7 @@ fn a_build_that_fails_says_why() {
         &[json!(installed.home.path().join("bin").to_str())],
     );
     nvim.command("Flemma build");
-    nvim.wait_for("the library", |nvim| said(nvim).contains("the library is built and loaded"));
+    nvim.wait_for("the library", |nvim| said(nvim).contains("the library is installed and loaded"));
 }
 
 #[test]
@@ -249,12 +249,12 @@ fn a_build_that_would_not_be_used_is_not_begun() {
     // The message names the fix.
     nvim.command("unlet $FLEMMA_NATIVE");
     nvim.command("Flemma build");
-    nvim.wait_for("the library", |nvim| said(nvim).contains("the library is built and loaded"));
+    nvim.wait_for("the library", |nvim| said(nvim).contains("the library is installed and loaded"));
 }
 
 /// What lazy.nvim does with the spec of the README: it runs `build.lua` in a coroutine, and loads the plugin at its command
 /// or its filetype, when it calls `setup` with `opts`.
-const LAZY: &str = "
+pub(super) const LAZY: &str = "
     vim.cmd('filetype on')
     for _, file in ipairs(vim.fn.glob(plugin .. '/ftdetect/*.lua', false, true)) do vim.cmd.source(file) end
     _G.build_as_lazy = function()
@@ -307,7 +307,7 @@ fn the_spec_of_the_readme_works_step_by_step_as_lazy_does_it() {
     fs::write(installed.home.path().join("go"), "").unwrap();
     let built = nvim.lua("return build_as_lazy()", &[]);
     assert_eq!(built[0], true, "{built}");
-    assert!(built[2].as_str().unwrap().contains("building the native library"), "{built}");
+    assert!(built[2].as_str().unwrap().contains("installing the native library"), "{built}");
     assert!(installed.plugin().join("build/flemma.so").exists());
     assert_eq!(nvim.lua("return package.loaded.flemma_native == nil", &[]), true, "never in a coroutine");
 

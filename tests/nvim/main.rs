@@ -51,12 +51,14 @@ mod notify;
 mod open_files;
 mod overlays;
 mod pace;
+mod packages;
 mod pending;
 mod queue;
 mod queue_random;
 mod recovered;
 mod references;
 mod registration;
+mod releases;
 #[path = "../support/responses.rs"]
 mod responses;
 mod review;

@@ -1,6 +1,6 @@
---- Builds the native library: `:Flemma build`, and `build.lua` for lazy.nvim.
+--- Installs the native library: `:Flemma build`, and `build.lua` for lazy.nvim.
 ---
---- `scripts/build` does the work in a process of its own. This module reads its progress and reports the outcome. It does
+--- `scripts/install` downloads or builds it in a process of its own. This module reads its progress and reports the outcome. It does
 --- not depend on other modules while it runs, because a plugin manager runs it before the plugin is on 'runtimepath'.
 local M = {}
 
@@ -19,17 +19,7 @@ local QUOTED = 3
 ---@type flemma.Build?
 local current
 
---- A problem that can be found without running cargo.
----@return string? problem
-local function obstacle()
-  if vim.fn.executable("bash") == 0 then
-    return "bash is not installed, and scripts/build requires it"
-  elseif vim.fn.executable("cargo") == 0 then
-    return "cargo is not installed. Install Rust 1.91 or later (https://rustup.rs), restart Neovim, and build again"
-  end
-end
-
---- The file that gets cargo's full output.
+--- The file that gets the full output.
 ---@return string
 local function log_path()
   return vim.fs.joinpath(vim.fn.stdpath("log") --[[@as string]], "flemma-build.log")
@@ -79,9 +69,8 @@ function M.start(done)
       done(problem)
     end
   end
-  local problem = obstacle()
-  if problem then
-    finish(problem)
+  if vim.fn.executable("bash") == 0 then
+    finish("bash is not installed, and scripts/install requires it")
     return build
   end
   local output = {}
@@ -92,7 +81,10 @@ function M.start(done)
     output[#output + 1] = data
     for line in data:gmatch("[^\r\n]+") do
       local nth, all = line:match("(%d+)/(%d+)")
-      if line:find("Building", 1, true) and nth then
+      local said = line:match("^flemma: (.*)")
+      if said then
+        build.text = said
+      elseif line:find("Building", 1, true) and nth then
         build.text = ("crate %s of %s"):format(nth, all)
       else
         local verb, crate = line:match("^%s*(%u%l+)%s+(%S+)")
@@ -102,10 +94,17 @@ function M.start(done)
       end
     end
   end
-  local started, why = pcall(vim.system, { "bash", vim.fs.joinpath(root, "scripts", "build") }, {
+  local started, why = pcall(vim.system, { "bash", vim.fs.joinpath(root, "scripts", "install") }, {
     cwd = root,
-    -- Has cargo report progress in numbers although there is no terminal.
-    env = { CARGO_TERM_PROGRESS_WHEN = "always", CARGO_TERM_PROGRESS_WIDTH = "80", CARGO_TERM_COLOR = "never" },
+    env = {
+      FLEMMA_RELEASES = vim.g.flemma_releases or vim.env.FLEMMA_RELEASES,
+      FLEMMA_NVIM = vim.v.progpath,
+      FLEMMA_DATA = vim.fs.joinpath(vim.fn.stdpath("data"), "flemma"),
+      -- Has cargo report progress in numbers although there is no terminal.
+      CARGO_TERM_PROGRESS_WHEN = "always",
+      CARGO_TERM_PROGRESS_WIDTH = "80",
+      CARGO_TERM_COLOR = "never",
+    },
     stdout = heard,
     stderr = heard,
   }, function(result)
@@ -136,7 +135,7 @@ function M.wait(yield)
   local told
   local function tell()
     local seconds = math.floor((vim.uv.now() - build.began) / 1000)
-    local line = ("Flemma: building the native library, %s, %d s"):format(build.text, seconds)
+    local line = ("Flemma: installing the native library, %s, %d s"):format(build.text, seconds)
     if yield and line ~= told then
       told = line
       yield(line)
@@ -154,7 +153,7 @@ function M.wait(yield)
     end, 100)
   end
   if not build.ok then
-    error("Flemma: the native library was not built: " .. (build.problem or "it took longer than an hour"), 0)
+    error("Flemma: the native library was not installed: " .. (build.problem or "it took longer than an hour"), 0)
   end
 end
 
@@ -162,21 +161,21 @@ end
 function M.run()
   local notify = require("flemma.notify")
   if current and current.ok == nil then
-    return notify.say(vim.log.levels.INFO, "the native library is already being built: " .. current.text)
+    return notify.say(vim.log.levels.INFO, "the native library is already being installed: " .. current.text)
   end
   local native = require("flemma.native")
-  if native.path() ~= native.built_path() then
+  if native.given() then
     local words = "nothing was built: $FLEMMA_NATIVE is set to %s, so a library built here would not be used. "
       .. "Correct it, or run `:unlet $FLEMMA_NATIVE` and build again"
-    return notify.say(vim.log.levels.ERROR, words:format(native.path()))
+    return notify.say(vim.log.levels.ERROR, words:format(native.given()))
   end
   local was_loaded = native.is_loaded()
-  notify.say(vim.log.levels.INFO, "building the native library; `:Flemma build` says how far it is")
+  notify.say(vim.log.levels.INFO, "installing the native library; `:Flemma build` says how far it is")
   M.start(function(problem)
     if problem then
-      notify.say(vim.log.levels.ERROR, "the native library was not built: " .. problem)
+      notify.say(vim.log.levels.ERROR, "the native library was not installed: " .. problem)
     elseif was_loaded then
-      notify.say(vim.log.levels.INFO, "the native library is built; restart Neovim to use it")
+      notify.say(vim.log.levels.INFO, "the native library is installed; restart Neovim to use it")
     elseif not native.is_loaded() then
       require("flemma.install.missing").take()
     end

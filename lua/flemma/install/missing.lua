@@ -84,7 +84,7 @@ function M.take()
       attach_again()
     end
   end
-  notify.say(vim.log.levels.INFO, "the library is built and loaded; Ctrl-] sends a conversation")
+  notify.say(vim.log.levels.INFO, "the library is installed and loaded; Ctrl-] sends a conversation")
 end
 
 require("flemma.native").on_arrival = M.take
