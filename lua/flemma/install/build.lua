@@ -98,7 +98,7 @@ function M.start(done)
     cwd = root,
     env = {
       FLEMMA_RELEASES = vim.g.flemma_releases or vim.env.FLEMMA_RELEASES,
-      FLEMMA_NVIM = vim.v.progpath,
+      FLEMMA_NVIM = vim.env.FLEMMA_NVIM or vim.v.progpath,
       FLEMMA_DATA = vim.fs.joinpath(vim.fn.stdpath("data"), "flemma"),
       -- Has cargo report progress in numbers although there is no terminal.
       CARGO_TERM_PROGRESS_WHEN = "always",
