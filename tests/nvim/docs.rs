@@ -1,6 +1,11 @@
 //! The documentation and the plugin agree: everything documented exists, and everything that exists is documented.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    process::Command,
+};
 
 use flemma_config::Config;
 use flemma_tools::{Registry, builtin::NOTES_TOOLS, declare};
@@ -23,6 +28,31 @@ pub(super) fn file(path: &str) -> String {
 /// The help file.
 pub(super) fn help() -> String {
     file("doc/flemma.txt")
+}
+
+/// The Markdown files in a folder of the repository and in those below it: the path of each, and its text.
+fn markdown(folder: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap().map(Result::unwrap) {
+        let path = format!("{folder}/{}", entry.file_name().display());
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(markdown(&path));
+        } else if path.ends_with(".md") {
+            found.push((path.clone(), file(&path)));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The pages for users whose code has no test of its own, each with its path.
+fn pages() -> Vec<(String, String)> {
+    let mut pages = markdown("doc/guide");
+    assert_eq!(pages.len(), 11, "the guide and its index");
+    for path in ["README.md", "doc/security.md", "doc/performance.md"] {
+        pages.push((path.to_owned(), file(path)));
+    }
+    pages
 }
 
 /// The tags that begin with `prefix`, without it.
@@ -332,9 +362,28 @@ fn every_event_is_documented_with_its_data_and_nothing_else_is() {
     }
 }
 
-/// The Lua in a Markdown file's fences.
-fn markdown_snippets(text: &str) -> Vec<String> {
-    text.split("\n```lua\n").skip(1).map(|rest| rest.split("\n```").next().unwrap().to_owned()).collect()
+/// The Lua in the fences of the pages.
+fn markdown_snippets() -> Vec<String> {
+    let pages = pages();
+    let snippets = pages.iter().flat_map(|(_, text)| text.split("\n```lua\n").skip(1));
+    snippets.map(|rest| rest.split("\n```").next().unwrap().to_owned()).collect()
+}
+
+/// The code of a Markdown text: each line of a block, and what stands between backticks.
+fn code(text: &str) -> Vec<String> {
+    let (mut code, mut prose, mut fence) = (Vec::new(), String::new(), None);
+    for line in text.lines() {
+        let ticks = line.len() - line.trim_start_matches('`').len();
+        match fence {
+            Some(length) if ticks >= length => fence = None,
+            Some(_) => code.push(line.to_owned()),
+            None if ticks >= 3 => fence = Some(ticks),
+            None => prose = prose + line + "\n",
+        }
+    }
+    let spans = prose.split("\n\n").flat_map(|paragraph| paragraph.split('`').skip(1).step_by(2));
+    code.extend(spans.map(|span| span.replace('\n', " ")));
+    code
 }
 
 /// The Lua in a help file's code blocks.
@@ -352,7 +401,7 @@ fn help_frontmatter(text: &str) -> Vec<String> {
 
 #[test]
 fn every_frontmatter_of_the_documents_counts() {
-    let markdown = markdown_snippets(&file("README.md"));
+    let markdown = markdown_snippets();
     let typed = markdown.iter().filter(|snippet| snippet.contains("flemma.opt"));
     let mut blocks: Vec<String> = typed.map(|snippet| format!("```lua\n{snippet}\n```")).collect();
     blocks.extend(help_frontmatter(&help()));
@@ -370,7 +419,7 @@ fn every_frontmatter_of_the_documents_counts() {
 
 #[test]
 fn every_lua_snippet_runs_without_complaint() {
-    let snippets = [markdown_snippets(&file("README.md")), help_snippets(&help())].concat();
+    let snippets = [markdown_snippets(), help_snippets(&help())].concat();
     assert!(snippets.len() >= 6, "{snippets:?}");
     for snippet in snippets.into_iter().filter(|snippet| !snippet.contains("flemma.opt")) {
         let mut nvim = editor();
@@ -382,7 +431,8 @@ fn every_lua_snippet_runs_without_complaint() {
                assert(spec.url and spec.cmd == 'Flemma' and spec.ft == 'chat' and spec.main == 'flemma')
                return require('flemma').setup(spec.opts)
              end
-             -- Plugins that snippets configure.
+             -- What snippets use that is not here: a package manager of Neovim 0.12, and plugins.
+             vim.pack = { add = function(specs) assert(specs[1]:match('^file://')) end }
              for _, name in ipairs({ 'blink.cmp', 'cmp', 'telescope' }) do
                package.preload[name] = function()
                  local take = function() end
@@ -397,6 +447,75 @@ fn every_lua_snippet_runs_without_complaint() {
         assert_eq!(ran, Ok(json!(true)), "{snippet}");
         assert_eq!(nvim.messages(), "", "{snippet}");
     }
+}
+
+/// What `flemma` says of itself.
+fn usage(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_flemma")).args(arguments).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Whether a line of a shell names a command of `flemma` that exists, with options that it has.
+fn is_known_to_the_command_line(words: &[&str], help: &mut BTreeMap<String, String>) -> bool {
+    let all = help.entry(String::new()).or_insert_with(|| usage(&["--help"])).clone();
+    let command = words.first().copied().filter(|word| !word.starts_with('-')).unwrap_or_default();
+    let exists = command.is_empty() || all.lines().any(|line| line.trim_start().split(' ').next() == Some(command));
+    let its = help.entry(command.to_owned()).or_insert_with(|| usage(&[command, "--help"]));
+    exists && words.iter().filter(|word| word.starts_with("--")).all(|option| its.contains(option))
+}
+
+#[test]
+fn every_command_and_option_on_the_pages_exists() {
+    let commands = names(&editor().lua("return vim.fn.getcompletion('Flemma ', 'cmdline')", &[]));
+    let (help, makefile, options) = (help(), file("Makefile"), Config::paths());
+    let roots: BTreeSet<&str> = options.iter().map(|path| path.split('.').next().unwrap()).collect();
+    let (mut asked, mut checked) = (BTreeMap::new(), 0);
+    for (path, text) in pages() {
+        for code in code(&text) {
+            let words: Vec<&str> = code.split_whitespace().collect();
+            let first = words.first().copied().unwrap_or_default();
+            let exists = if first == ":help" {
+                help.contains(&format!("*{}*", words[1]))
+            } else if first.starts_with(':') && first.trim_end_matches('!').ends_with("Flemma") {
+                words.get(1).is_none_or(|name| commands.contains(*name))
+            } else if let Some(at) = words.iter().position(|word| *word == "flemma").filter(|_| !code.contains('"')) {
+                is_known_to_the_command_line(&words[at + 1..], &mut asked)
+            } else if first == "make" && words.len() > 1 {
+                makefile.contains(&format!("\n{}:", words[1]))
+            } else if first.contains('.') && roots.contains(first.split('.').next().unwrap()) {
+                options.iter().any(|option| option == first)
+            } else {
+                continue;
+            };
+            assert!(exists, "{path}: there is no `{code}`");
+            checked += 1;
+        }
+    }
+    assert!(checked > 150, "only {checked} were found");
+}
+
+#[test]
+fn every_link_of_the_pages_leads_to_a_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut all = markdown("doc");
+    all.extend(["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"].map(|path| (path.to_owned(), file(path))));
+    let mut checked = 0;
+    for (path, text) in all {
+        let folder = root.join(&path).parent().unwrap().to_owned();
+        let ends = [("](", ')'), ("src=\"", '"'), ("srcset=\"", '"')];
+        let links = ends.iter().flat_map(|(begin, end)| {
+            text.split(begin).skip(1).map(|rest| rest.split(*end).next().unwrap().split('#').next().unwrap())
+        });
+        for link in links.filter(|link| !link.is_empty() && !link.contains("://")) {
+            assert!(folder.join(link).exists(), "{path} links to {link}");
+            checked += 1;
+        }
+        let named = code(&text).into_iter().filter(|code| code.starts_with("crates/") || code.starts_with("tests/"));
+        for file in named.filter(|_| path.starts_with("doc/")) {
+            assert!(root.join(&file).exists(), "{path} names {file}");
+        }
+    }
+    assert!(checked > 40, "only {checked} were found");
 }
 
 #[test]

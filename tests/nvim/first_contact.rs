@@ -257,6 +257,7 @@ fn a_build_that_would_not_be_used_is_not_begun() {
 pub(super) const LAZY: &str = "
     vim.cmd('filetype on')
     for _, file in ipairs(vim.fn.glob(plugin .. '/ftdetect/*.lua', false, true)) do vim.cmd.source(file) end
+    package.loaded.lazy = package.loaded.lazy or {}
     _G.build_as_lazy = function()
       local lines = {}
       local thread = coroutine.create(assert(loadfile(plugin .. '/build.lua')))

@@ -95,7 +95,7 @@ fn a_wildcard_is_one_word_inside_and_any_number_at_the_end() {
 }
 
 #[test]
-fn the_rules_of_the_readme_do_what_it_says() {
+fn the_rules_of_the_guide_do_what_it_says() {
     let rules = rules(&["edit(src/**)", "bash(git status)", "bash(cargo test *)", "!bash(rm *)"]);
     let rows = [
         ("git status && cargo test --lib", Some(Decision::Approve)),
