@@ -54,6 +54,7 @@ local commands = {
   status = { run = to("status", "open"), words = { "all" }, means = "conversation" },
   build = { run = to("install.build", "run") },
   health = { run = function() vim.cmd.checkhealth("flemma") end },
+  version = { run = to("native", "tell_version") },
   tour = { run = to("tour", "open") },
   ask = {
     takes = "text",

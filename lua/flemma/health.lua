@@ -16,11 +16,10 @@ function M.check()
   if library then
     health.ok(("native library %s: %s"):format(library.version, native.path()))
   else
-    health.error(problem, { "Run " .. native.build_command, "Or, in a shell: " .. native.shell_command() })
-    return
+    return health.error(problem, { "Run `:Flemma build`" })
   end
   local helptags = require("flemma.install.helptags")
-  if helptags.are_there() then
+  if vim.uv.fs_stat(helptags.folder .. "/tags") then
     health.ok("help tags: `:help flemma`")
   else
     health.warn(("there are no help tags in %s, and they could not be generated"):format(helptags.folder), {

@@ -44,22 +44,13 @@ function M.path()
   return M.given() or vim.iter(there):find(vim.uv.fs_stat) or there[1]
 end
 
---- The command that builds a library that is missing or has another version.
-M.build_command = ":Flemma build"
-
---- The equivalent shell command.
----@return string
-function M.shell_command()
-  return "make -C " .. vim.fn.shellescape(root) .. " build"
-end
-
 --- How to get a library, for the end of a message. If the user has named one, a library that we build is not used.
 ---@return string
 local function advice()
   if M.given() then
     return "$FLEMMA_NATIVE is set: correct it and restart Neovim, or run `:unlet $FLEMMA_NATIVE` and :Flemma build."
   end
-  return ("Build it with %s, which takes a few minutes and requires Rust 1.91 or later."):format(M.build_command)
+  return "Build it with :Flemma build, which takes a few minutes and requires Rust 1.91 or later."
 end
 
 --- Whether this Neovim has already loaded a library, even one of another version. It cannot load a second one.
@@ -133,6 +124,14 @@ function M._open()
     local first_line = tostring(opened):match("[^\n]*")
     problem = ("the native library cannot be initialised (%s). %s"):format(first_line, advice())
   end
+end
+
+--- `:Flemma version`: one line for a report about a problem.
+function M.tell_version()
+  local loaded, why = M.load()
+  local system, editor = vim.uv.os_uname(), tostring(vim.version())
+  local about = { M.version, loaded and loaded.version or why, editor, system.sysname, system.release, system.machine }
+  require("flemma.notify").say(vim.log.levels.INFO, ("plugin %s, library %s, Neovim %s, %s %s %s"):format(unpack(about)))
 end
 
 ---@type fun()? reports changes to the library that have not been reported yet

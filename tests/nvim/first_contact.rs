@@ -364,6 +364,8 @@ fn the_commands_are_there_without_a_conversation() {
     let mut nvim = Nvim::start(&Options { screen: None, ..Options::default() });
     nvim.command("checkhealth flemma");
     nvim.wait_for("the report", |nvim| nvim.text().contains("native library 0.1.0"));
+    nvim.command("Flemma version");
+    nvim.wait_for("the versions", |nvim| said(nvim).contains("plugin 0.1.0, library 0.1.0, Neovim 0."));
     nvim.command("Flemma send");
     nvim.wait_for("the message", |nvim| said(nvim).contains("this buffer is not a conversation"));
 }

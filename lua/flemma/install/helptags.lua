@@ -4,12 +4,6 @@ local M = {}
 --- The folder of the help file.
 M.folder = vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p:h:h:h:h") .. "/doc")
 
---- Whether `:help flemma` finds its page.
----@return boolean
-function M.are_there()
-  return vim.uv.fs_stat(M.folder .. "/tags") ~= nil
-end
-
 --- Generates the tags if they are missing or older than the help. If the folder is not writable, `:checkhealth flemma` says so.
 function M.ensure()
   local help, tags = vim.uv.fs_stat(M.folder .. "/flemma.txt"), vim.uv.fs_stat(M.folder .. "/tags")
