@@ -432,6 +432,7 @@ fn every_lua_snippet_runs_without_complaint() {
                return require('flemma').setup(spec.opts)
              end
              -- What snippets use that is not here: a package manager of Neovim 0.12, and plugins.
+             if vim.fn.exists('##PackChanged') == 0 then source = source:gsub('PackChanged', 'User') end
              vim.pack = { add = function(specs) assert(specs[1]:match('^file://')) end }
              for _, name in ipairs({ 'blink.cmp', 'cmp', 'telescope' }) do
                package.preload[name] = function()
