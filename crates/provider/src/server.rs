@@ -12,6 +12,7 @@ use super::{
     CapabilityProbe, ErrorKind, Exchange, HttpRequest, ProviderError, ReadDocument, Refusal, Request, VendorOptions,
     attachment::AttachmentLimits,
     auth::Environment,
+    connection::shown_url,
     dialect::Dialect,
     headers::Headers,
     models::ModelsRequest,
@@ -168,13 +169,11 @@ impl Peer {
 /// [`ErrorKind::Options`] when `base` is not the address of a host. The message names the option.
 fn host_of(vendor: &Vendor, base: &str) -> Result<String, ProviderError> {
     let Vendor { name, base_url: example, .. } = vendor;
-    // An address may contain a password: then it is not shown.
-    let shown = if base.contains('@') { "…" } else { base };
     let refuse = |why: &str| {
         let message = format!("`parameters.{name}.base_url` is {why}, as in {example}");
         ProviderError::new(ErrorKind::Options, message)
     };
-    let refuse_it = |why: &str| refuse(&format!("\"{shown}\": {why}"));
+    let refuse_it = |why: &str| refuse(&format!("\"{}\": {why}", shown_url(base)));
     if base.is_empty() {
         return Err(refuse("not set; write the server's address"));
     }
@@ -184,6 +183,12 @@ fn host_of(vendor: &Vendor, base: &str) -> Result<String, ProviderError> {
     }
     if url.fragment().is_some() {
         return Err(refuse_it("remove the # and everything after it"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(refuse_it(
+            "a name and a password are not sent from there; remove them, and set `headers` in the same table to \
+             { Authorization = \"Basic …\" }, with name:password in base64",
+        ));
     }
     let host = url.host_str().ok_or_else(|| refuse_it("the host is missing"))?;
     Ok(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))

@@ -5,16 +5,18 @@
 //! error that its [`Vendor`] knows, that decides; otherwise the status does. What the vendor wrote is passed
 //! on, because it knows best, with every secret taken out should it be quoted.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 use serde_json::Value;
+use url::form_urlencoded;
 
 use super::{
     ErrorKind, ErrorResponse, ProviderError,
     auth::Key,
+    connection::shown_url,
     context_overflow::context_overflow,
     headers::Headers,
-    redact::{Redaction, SHORTEST, redact},
+    redact::{Redaction, SHORTEST, is_secret, redact},
     refusal::Optional,
     reply::{items, str_of},
     vendor::Vendor,
@@ -161,16 +163,20 @@ impl Peer {
         ProviderError::new(ErrorKind::InvalidRequest, message)
     }
 
-    /// What a server may quote and no message may show: the key, and the values of the user's headers.
-    fn secrets(&self) -> impl Iterator<Item = (&str, Redaction)> {
-        let key = self.key.iter().map(|key| (key.expose(), Redaction::Parts));
-        let headers = self.headers.iter().map(|(name, value)| (value, Redaction::of_header(name)));
-        key.chain(headers).filter(|(value, _)| value.len() >= SHORTEST)
+    /// What a server may quote and no message may show: the key, the values of the user's headers, and secrets in the
+    /// query of the address.
+    fn secrets(&self) -> impl Iterator<Item = (Cow<'_, str>, Redaction)> {
+        let key = self.key.iter().map(|key| (key.expose().into(), Redaction::Parts));
+        let headers = self.headers.iter().map(|(name, value)| (value.into(), Redaction::of_header(name)));
+        let query = self.url.split_once('?').map_or("", |(_, query)| query);
+        let query = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| is_secret(name));
+        let query = query.map(|(_, value)| (value, Redaction::Parts));
+        key.chain(headers).chain(query).filter(|(value, _)| value.len() >= SHORTEST)
     }
 
     /// The first `limit` characters of foreign text on one line, without secrets.
     pub fn quote(&self, text: &str, limit: usize) -> String {
-        let safe = self.secrets().fold(text.to_owned(), |text, (secret, hide)| redact(&text, secret, hide));
+        let safe = self.secrets().fold(text.to_owned(), |text, (secret, hide)| redact(&text, &secret, hide));
         one_line(&safe, limit)
     }
 
@@ -182,6 +188,9 @@ impl Peer {
             failure = VendorFailure::Overflow;
         }
         let mut message = self.headline(failure, status, said, over.flatten());
+        if failure == VendorFailure::NotFound {
+            let _ = write!(message, " (requested: {})", self.quote(&shown_url(&self.url), MAX_WORDS));
+        }
         let may_be_a_part = matches!(failure, VendorFailure::Refused | VendorFailure::NotFound);
         let refused = self.optional.refused(&said.message, &said.names).filter(|_| may_be_a_part);
         if let Some(refused) = &refused {

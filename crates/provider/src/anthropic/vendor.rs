@@ -89,11 +89,10 @@ const LIMITS: AttachmentLimits = AttachmentLimits {
     total_bytes: 21 << 20,
 };
 
-/// A host. The path of the protocol is added to it, so an address that has the path already is refused: every request
-/// to it would end in a 404 that names a strange address.
+/// A host. The path of the protocol is added to it.
 const BASE_URL: Kind<String> = Kind {
-    expected: r#"a URL such as "https://api.anthropic.com", without /v1/messages, which is added to it"#,
-    read: |value| base_url(value, |bare| !bare.ends_with("/v1") && !bare.ends_with("/v1/messages")),
+    expected: r#"a URL such as "https://api.anthropic.com"; /v1/messages is added to it"#,
+    read: |value| base_url(value, &["/v1/messages", "/v1"], |_| true),
 };
 
 /// Tokens to think with; 0 for none. It beats `parameters.thinking`.
