@@ -13,7 +13,7 @@ use super::{
     attachment::AttachmentLimits,
     auth::Environment,
     connection::shown_url,
-    dialect::Dialect,
+    dialect::{Dialect, USER},
     headers::Headers,
     models::ModelsRequest,
     refusal::Optional,
@@ -120,7 +120,15 @@ impl Server {
     /// When the request cannot be made at all: no key, or a conversation that the protocol cannot carry.
     /// The message names the fix.
     pub fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
-        (self.vendor().prepare)(self, request)
+        let Dialect { system_role, signed, .. } = self.dialect(&request.model);
+        let mut request = Cow::Borrowed(request);
+        if system_role == USER {
+            request.to_mut().say_system();
+        }
+        if !signed {
+            request.to_mut().drop_signed();
+        }
+        (self.vendor().prepare)(self, &request)
     }
 }
 

@@ -17,7 +17,7 @@ use super::{
     context_overflow::context_overflow,
     headers::Headers,
     redact::{Redaction, SHORTEST, is_secret, redact},
-    refusal::Optional,
+    refusal::{Optional, Refusal},
     reply::{items, str_of},
     vendor::Vendor,
 };
@@ -187,14 +187,20 @@ impl Peer {
         if over.is_some() && failure.kind() == ErrorKind::InvalidRequest {
             failure = VendorFailure::Overflow;
         }
+        let is_ours = failure.kind() == ErrorKind::InvalidRequest;
+        let advice = self.optional.advice(&said.message, &said.names).filter(|_| is_ours && over.is_none());
+        let may_be_a_part = matches!(failure, VendorFailure::Refused | VendorFailure::NotFound);
+        let refused = self.optional.refused(&said.message, &said.names).filter(|_| may_be_a_part);
+        let refused = refused.map(|refused| refused.or_other(&said.message.to_ascii_lowercase()));
+        if may_be_a_part && (advice.is_some() || refused.is_some()) {
+            failure = VendorFailure::Refused;
+        }
         let mut message = self.headline(failure, status, said, over.flatten());
         if failure == VendorFailure::NotFound {
             let _ = write!(message, " (requested: {})", self.quote(&shown_url(&self.url), MAX_WORDS));
         }
-        let may_be_a_part = matches!(failure, VendorFailure::Refused | VendorFailure::NotFound);
-        let refused = self.optional.refused(&said.message, &said.names).filter(|_| may_be_a_part);
-        if let Some(refused) = &refused {
-            let _ = write!(message, "; {}", refused.sentence());
+        if let Some(sentence) = refused.as_ref().map(Refusal::sentence).or(advice) {
+            let _ = write!(message, "; {sentence}");
         }
         let is_busy = matches!(failure, VendorFailure::RateLimit | VendorFailure::Overloaded);
         if let Some(seconds) = said.retry_after.filter(|_| is_busy) {
@@ -307,6 +313,10 @@ fn read_json(json: &Value) -> ErrorBody {
     // OpenRouter passes on the words of the model's host in here.
     if let Some(raw) = text(inner.pointer("/metadata/raw")).filter(|raw| !message.contains(raw.as_str())) {
         let _ = write!(message, " ({raw})");
+    }
+    // Groq shows what the model wrote that is no call.
+    if let Some(written) = text(inner.get("failed_generation")).filter(|written| !written.is_empty()) {
+        let _ = write!(message, " (the model wrote: {written})");
     }
     let details = items(inner, "details");
     for violation in details.iter().filter_map(|detail| detail.get("fieldViolations")?.as_array()).flatten() {
