@@ -69,7 +69,7 @@ const FIELDS: [(&str, &[&str]); 13] = [
 const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
 /// How servers say that they do not take a field, whatever its value.
-const NOT_TAKEN: [&str; 13] = [
+const NOT_TAKEN: [&str; 14] = [
     "not support",
     "n't support",
     "unsupported",
@@ -82,6 +82,7 @@ const NOT_TAKEN: [&str; 13] = [
     "deprecated",
     "must be one of",
     "cannot both",
+    "can only be",
     // What Anthropic writes about a reply whose thinking was left out.
     "must start with a thinking block",
 ];
@@ -122,7 +123,7 @@ const NOT_THIS: [&str; 6] = ["format", "mime", "media type", "media_type", "too 
 const THINKING: &str = "reasoning_content";
 
 /// How they call the instructions.
-const SYSTEM: [&str; 8] = [
+const SYSTEM: [&str; 9] = [
     "system role",
     "role 'system'",
     "system message",
@@ -131,19 +132,28 @@ const SYSTEM: [&str; 8] = [
     "developer instruction",
     "developer role",
     "only user and assistant roles",
+    "roles must alternate",
 ];
 
 /// How they say that they do not take those, besides [`NOT_TAKEN`].
-const NO_SYSTEM: [&str; 2] = ["not enabled", "only user and assistant roles"];
+const NO_SYSTEM: [&str; 3] = ["not enabled", "only user and assistant roles", "roles must alternate"];
 
 /// How they call the tools, and say that they have none, besides [`NOT_TAKEN`].
-const TOOLS: [&str; 7] =
-    ["tools", "tool use", "tool choice", "tool_choice", "tool calling", "tool calls", "function calling"];
+const TOOLS: [&str; 9] = [
+    "tools",
+    "tool use",
+    "tool choice",
+    "tool_choice",
+    "tool calling",
+    "tool calls",
+    "function calling",
+    "tool role",
+    "`tool`",
+];
 const NO_TOOLS: [&str; 2] = ["requires --", "no endpoints found"];
 
 /// How they say that a reply may not be as long as it is asked to be, and how they call its length.
-const TOO_LONG: [&str; 9] =
-    ["too large", "too high", "at most", "less than", "greater than", "exceed", "range", "fewer", "maximum"];
+const TOO_LONG: [&str; 8] = ["too large", "too high", "at most", "less than", "exceed", "range", "fewer", "maximum"];
 const LENGTH: [&str; 6] =
     ["max_tokens", "max_completion_tokens", "max_output_tokens", "maxoutputtokens", "max tokens", "completion tokens"];
 

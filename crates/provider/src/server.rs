@@ -193,10 +193,12 @@ fn host_of(vendor: &Vendor, base: &str) -> Result<String, ProviderError> {
         return Err(refuse_it("remove the # and everything after it"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(refuse_it(
-            "a name and a password are not sent from there; remove them, and set `headers` in the same table to \
-             { Authorization = \"Basic …\" }, with name:password in base64",
-        ));
+        let message = format!(
+            "`parameters.{name}.base_url` is \"{}\": a name and a password are not sent from there; remove them, and write \
+             `headers = {{ Authorization = \"Basic …\" }}` beside it, with name:password in base64",
+            shown_url(base)
+        );
+        return Err(ProviderError::new(ErrorKind::Options, message));
     }
     let host = url.host_str().ok_or_else(|| refuse_it("the host is missing"))?;
     Ok(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))

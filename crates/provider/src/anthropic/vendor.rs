@@ -7,8 +7,7 @@ use crate::{
     attachment::AttachmentLimits,
     connection::{self, base_url},
     credential::KeySource,
-    host::{is_loopback, without_port},
-    signature::is_one_word,
+    signature::{is_at_home, is_one_word},
     vendor::Vendor,
     vendor_error::VendorFailure,
 };
@@ -70,9 +69,9 @@ pub(crate) static VENDOR: Vendor = Vendor {
     )
 };
 
-/// Whether what the vendor signs is at home at a host: the vendor's own, or one on this machine, which passes requests on.
+/// Whether what the vendor signs is at home at a host.
 pub(super) fn is_own(host: &str) -> bool {
-    DEFAULT_BASE_URL.strip_prefix("https://") == Some(host) || is_loopback(without_port(host))
+    is_at_home(DEFAULT_BASE_URL, host)
 }
 
 /// What the API takes of images and PDFs (<https://docs.claude.com/en/docs/build-with-claude/vision>,

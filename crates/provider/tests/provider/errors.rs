@@ -92,6 +92,6 @@ fn secrets_of_an_address_are_in_no_message() {
     );
     let said = exchange(&of("https://bob:hush-hush@h.example/v1"), &hello()).err().unwrap();
     assert_eq!(said.kind, ErrorKind::Options);
-    assert!(said.message.contains("https://…@h.example/v1") && said.message.contains("`headers`"), "{said}");
+    assert!(said.message.contains("https://…@h.example/v1") && said.message.contains("`headers = "), "{said}");
     assert!(!said.message.contains("hush") && !said.message.contains("bob"), "{said}");
 }

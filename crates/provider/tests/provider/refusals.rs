@@ -2,14 +2,17 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use flemma_model::{Attachment, AttachmentContent, Part, Role, Signature};
+use flemma_model::{Attachment, AttachmentContent, Event, Part, Role, Signature};
 use flemma_provider::{
     ErrorKind, ErrorResponse, ProviderError, Refusal, Refusals, Request, RequestParameters, Server, Thinking,
-    ThinkingLevel, auth::Environment,
+    ThinkingLevel, auth::Environment, is_readable,
 };
 use serde_json::{Value, json};
 
-use crate::conversation::{call, conversation, exchange, provider_of, result, text, tool};
+use crate::{
+    conversation::{call, conversation, decode, exchange, provider_of, result, text, tool},
+    responses::Stream,
+};
 
 const ADDRESS: &str = "http://localhost:8080/v1";
 
@@ -50,7 +53,7 @@ fn refuse(server: &Server, request: &Request, status: u16, body: &Value) -> Prov
 }
 
 /// What servers have written, the status, and the field that they mean; an empty one for images.
-const SEEN: [(u16, &str, &str); 36] = [
+const SEEN: [(u16, &str, &str); 37] = [
     (400, "Unsupported parameter: 'max_tokens' is not supported with this model.", "max_tokens"),
     (
         400,
@@ -83,6 +86,7 @@ const SEEN: [(u16, &str, &str); 36] = [
     (400, "Image input is not enabled for this model", ""),
     (400, "Unsupported content part type: file", ""),
     (400, "Stream options are not supported", "stream_options"),
+    (400, "Stream options can only be defined when `stream=True`.", "stream_options"),
     (400, "`temperature` and `top_p` cannot both be specified for this model. Please use only one.", "temperature"),
     (400, "messages[0].content must be a string", ""),
     (400, "this model is missing data required for image input", ""),
@@ -246,6 +250,7 @@ fn the_field_that_a_host_names_instead_is_sent() {
 fn instructions_that_are_refused_are_said_by_the_user() {
     for (provider, address, words) in [
         ("openai_compatible", ADDRESS, "System role not supported"),
+        ("openai_compatible", ADDRESS, "Conversation roles must alternate user/assistant/user/assistant/..."),
         ("openai_compatible", ADDRESS, "Only user and assistant roles are supported!"),
         ("vertex", "http://localhost:8080", "Developer instruction is not enabled for models/gemma-3-27b-it"),
         ("anthropic", "http://localhost:8080", "system prompt is not supported"),
@@ -345,6 +350,7 @@ fn what_only_the_user_can_change_is_named() {
         (500, "tools param requires --jinja flag", tools),
         (404, "No endpoints found that support tool use. To learn more, visit https://openrouter.ai", tools),
         (400, "Unknown parameter: 'tools'.", tools),
+        (400, "unknown variant `tool`, expected one of `system`, `user`, `assistant`", tools),
         (
             400,
             "max_tokens is too large: 8192. This model supports at most 4096 completion tokens, whereas you provided 8192.",
@@ -372,6 +378,13 @@ fn what_only_the_user_can_change_is_named() {
     let schema = "Unknown name \"type\" at 'tools[0].function_declarations[0].parameters': Cannot find field.";
     let error = refuse(&server("openai_compatible", ADDRESS), &long, 400, &said(schema));
     assert!(!error.message.contains(tools), "{error}");
+    let error = refuse(
+        &server("openai_compatible", ADDRESS),
+        &long,
+        400,
+        &said("max_tokens must be greater than thinking.budget_tokens"),
+    );
+    assert!(!error.message.contains("lower"), "{error}");
     let failed = json!({ "error": { "message": "Failed to call a function.", "code": "tool_use_failed", "failed_generation": "<read>" } });
     let error = refuse(&server("openai_compatible", ADDRESS), &long, 400, &failed);
     assert!(error.message.ends_with("Failed to call a function. (the model wrote: <read>)"), "{error}");
@@ -384,4 +397,30 @@ fn an_include_that_is_refused_is_left_out() {
         json!({ "error": { "message": "Unknown parameter.", "param": "include", "code": "unknown_parameter" } });
     let (error, next) = after("openai", "http://localhost:8080/v1", &request, &words);
     assert_eq!((error.refused, next.get("include")), (Some(Refusal::Field("include")), None));
+}
+
+#[test]
+fn what_another_host_signs_goes_back_to_it_alone() {
+    const AZURE: &str = "https://me.openai.azure.com/openai/v1";
+    let with = |address: &str, thinking: Part| {
+        let turns = vec![(Role::User, vec![text("Hi")]), (Role::Assistant, vec![thinking, text("Yes")])];
+        let request = Request { model: "gpt-5.6-terra".to_owned(), ..conversation(turns) };
+        let body = exchange(&server("openai", address), &request).unwrap().0.body;
+        String::from_utf8(body).unwrap().contains("c2VjcmV0")
+    };
+    for (address, elsewhere) in [(AZURE, false), ("https://api.openai.com/v1", true)] {
+        let decoder = exchange(&server("openai", address), &request()).unwrap().1;
+        let reply = Stream::new().reasoning(&[&["Mail a@b.c: {}@d"]], "c2VjcmV0").text(&["Yes"]).end();
+        let (events, _) = decode(decoder, [&*reply.bytes()]);
+        let signature = events.into_iter().find_map(|event| match event {
+            Event::ThinkingFinished { signature } => signature,
+            _ => None,
+        });
+        assert!(is_readable(signature.as_ref().unwrap()));
+        let thinking = Part::Thinking { text: "Mail".to_owned(), signature };
+        assert!(with(address, thinking.clone()));
+        for other in ["https://other.openai.azure.com/openai/v1", "http://localhost:8080/v1"] {
+            assert_eq!(with(other, thinking.clone()), elsewhere, "{address} {other}");
+        }
+    }
 }
