@@ -31,17 +31,14 @@ pub fn shown<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
 
 /// An address without the name and the password in it, and without the secrets in its query.
 pub(super) fn shown_url(url: &str) -> String {
+    let scheme = url.split_inclusive("://").next().filter(|scheme| scheme.ends_with("://")).unwrap_or_default();
+    let url = url.rsplit_once('@').map_or_else(|| url.to_owned(), |(_, rest)| format!("{scheme}{HIDDEN}@{rest}"));
     let (bare, query) = url.split_at(url.find('?').unwrap_or(url.len()));
-    let start = bare.find("://").map_or(0, |at| at + 3);
-    let bare = match bare[start..].rsplit_once('@') {
-        Some((_, host)) => format!("{}{HIDDEN}@{host}", &bare[..start]),
-        None => bare.to_owned(),
-    };
-    let pairs = query.split_inclusive('&').map(|pair| match pair.split_once('=') {
-        Some((name, _)) if is_secret(name) => format!("{name}={HIDDEN}{}", if pair.ends_with('&') { "&" } else { "" }),
+    let pairs = query.split('&').map(|pair| match pair.split_once('=') {
+        Some((name, _)) if is_secret(name) => format!("{name}={HIDDEN}"),
         _ => pair.to_owned(),
     });
-    bare + &pairs.collect::<String>()
+    format!("{bare}{}", pairs.collect::<Vec<_>>().join("&"))
 }
 
 /// A command that prints a key: its program and arguments, or a line for the shell.

@@ -288,9 +288,13 @@ fn a_server_on_http_has_the_version_in_its_address() {
 
 #[test]
 fn secrets_in_a_wrong_address_are_not_shown() {
-    let url = "h:user:hush@h/v1?api-version=1&API_KEY=hush&x=hush#";
-    let said = complaint(json!({ "parameters": { "openai": { "base_url": url } } }));
-    assert!(said.ends_with("not \"…@h/v1?api-version=1&API_KEY=…&x=hush#\""), "{said}");
+    for (url, shown) in [
+        ("h:user:hush@h/v1?api-version=1&API_KEY=hush&x=1#", "…@h/v1?api-version=1&API_KEY=…&x=1#"),
+        ("ftp://user:hu?s#h@h/v1", "ftp://…@h/v1"),
+    ] {
+        let said = complaint(json!({ "parameters": { "openai": { "base_url": url } } }));
+        assert!(said.ends_with(&format!("not \"{shown}\"")), "{said}");
+    }
 }
 
 #[test]
