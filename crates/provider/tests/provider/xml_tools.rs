@@ -310,7 +310,7 @@ proptest! {
 }
 
 #[test]
-fn a_model_without_system_messages_reads_of_tools_from_the_user() {
+fn tools_in_xml_need_no_system_message() {
     let options = json!({ "base_url": "http://localhost:8080/v1", "dialect": { "system_role": "user" } });
     let server = provider_of("openai_compatible", options, Environment::new(|_| None));
     let request = Request { tools: tools().into(), ..hello() };
