@@ -29,8 +29,8 @@ function M.apply(opts)
   if is_taken then
     M.set(options)
     problems = require("flemma.view.highlights").apply(options.highlights)
-  elseif options and not effective then
-    -- The library's options for this case, in which nothing is approved.
+  elseif options then
+    -- Those that were in effect, or the library's for this case, in which nothing is approved.
     M.set(options)
   end
   for _, problem in ipairs(problems or {}) do

@@ -151,7 +151,10 @@ impl Turn {
                         }
                         match error.refused {
                             None => step.tell(Level::Error, error.to_string()),
-                            Some(_) => step.advise(Level::Error, format!("{error}."), "Press Ctrl-] to send the rest."),
+                            Some(_) => {
+                                let message = format!("{}.", error.to_string().trim_end_matches('.'));
+                                step.advise(Level::Error, message, "Press Ctrl-] to send it like this.");
+                            }
                         }
                     }
                 }

@@ -17,7 +17,10 @@ use super::{
 };
 use flemma_model::UserError;
 use flemma_model::options::{self, Fault, Problem, Table};
-use flemma_provider::{ProviderName, connection::SECRET};
+use flemma_provider::{
+    ProviderName,
+    connection::{SECRET, shown},
+};
 use flemma_text::suggest::nearest;
 
 /// The character that the name of a preset begins with.
@@ -75,16 +78,8 @@ pub fn describe(config: &Config, layer: &Value) -> String {
             Some(_) => continue,
             None => path.as_str(),
         };
-        // They may be secrets as a whole, and an address may carry a password.
-        if SECRET.contains(&name.split('.').next().unwrap_or_default()) {
-            continue;
-        }
-        if name == "base_url" && value.as_str().is_some_and(|url| url.contains('@')) {
-            said.push("base_url …".to_owned());
-            continue;
-        }
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        said.push(format!("{name} {value}"));
+        said.push(format!("{name} {}", shown(name, &value)));
     }
     said.join(", ")
 }

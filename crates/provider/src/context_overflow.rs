@@ -33,11 +33,8 @@ pub(super) fn context_overflow(words: &str, tokens: Option<(u64, u64)>) -> Optio
     if words.contains("is too large") || !SIGNS.iter().any(|sign| words.contains(sign)) {
         return None;
     }
-    let numbers: Vec<u64> = words
-        .split(|c: char| !(c.is_ascii_alphanumeric() || c == ',' || c == '.' || c == '-' || c == '_'))
-        .filter_map(number)
-        .collect();
-    let over = match numbers[..] {
+    let found: Vec<u64> = numbers(&words).collect();
+    let over = match found[..] {
         [input, reply, fits, ..] if words.contains(&format!("{input} + {reply} > {fits}")) => {
             input.saturating_add(reply).saturating_sub(fits)
         }
@@ -45,6 +42,11 @@ pub(super) fn context_overflow(words: &str, tokens: Option<(u64, u64)>) -> Optio
         _ => 0,
     };
     Some(Some(over).filter(|over| *over > 0))
+}
+
+/// The numbers of a sentence that may be counts of tokens.
+pub(super) fn numbers(words: &str) -> impl Iterator<Item = u64> {
+    words.split(|c: char| !(c.is_ascii_alphanumeric() || ",.-_".contains(c))).filter_map(number)
 }
 
 /// A number on its own, perhaps with separators between thousands and the end of a sentence after it; not

@@ -16,6 +16,9 @@ use flemma_model::options::{
     kinds::{NAMES, SWITCH},
 };
 
+/// The role of the user, which may have to say the instructions.
+pub(super) const USER: &str = "user";
+
 /// The embedded file. A test reads it; should it be broken all the same, every host takes what most take.
 static KNOWN: Lazy<Known> = Lazy::new(|| serde_json::from_str(include_str!("dialects.json")).unwrap_or_default());
 
@@ -42,7 +45,7 @@ struct Row {
 pub(super) struct Dialect {
     /// The field with the most tokens of a reply.
     pub limit: String,
-    /// The role of the instructions.
+    /// The role of the instructions; with [`USER`] they stand in front of what the user says first.
     pub system_role: String,
     /// The letters of the ids of calls.
     pub call_ids: CallIdForm,
@@ -52,6 +55,12 @@ pub(super) struct Dialect {
     pub user_last: bool,
     /// Between results and what the user says next has to be a reply.
     pub reply_after_results: bool,
+    /// Calls are only taken with thinking.
+    pub thinking_with_calls: bool,
+    /// Content may be null where there are calls.
+    pub null_content: bool,
+    /// What a server has signed is taken back.
+    pub signed: bool,
     /// Images and PDFs are taken.
     pub files: bool,
     /// The fields of the body that are not taken.
@@ -77,6 +86,9 @@ impl Default for Dialect {
             user_first: false,
             user_last: false,
             reply_after_results: false,
+            thinking_with_calls: false,
+            null_content: true,
+            signed: true,
             files: true,
             without: Vec::new(),
         }
@@ -100,11 +112,13 @@ impl Dialect {
     pub fn read(table: &mut Table<'_>) -> Value {
         json!({
             "limit": table.choose("limit", &["max_tokens", "max_completion_tokens"]),
-            "system_role": table.choose("system_role", &["system", "developer"]),
+            "system_role": table.choose("system_role", &["system", "developer", USER]),
             "call_ids": table.choose("call_ids", &["any", "nine"]),
             "user_first": table.some("user_first", &SWITCH),
             "user_last": table.some("user_last", &SWITCH),
             "reply_after_results": table.some("reply_after_results", &SWITCH),
+            "thinking_with_calls": table.some("thinking_with_calls", &SWITCH),
+            "null_content": table.some("null_content", &SWITCH),
             "files": table.some("files", &SWITCH),
             "without": table.some("without", &NAMES),
         })

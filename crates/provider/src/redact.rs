@@ -33,8 +33,14 @@ const OWN_WORD: usize = 4;
 /// Words that mark where a part was left out.
 const MASKS: [&str; 4] = ["redacted", "hidden", "masked", "truncated"];
 
-/// Words in the names of headers whose values are secrets in every part.
-const SECRET_NAMES: [&str; 8] = ["auth", "key", "token", "secret", "cookie", "pass", "credential", "signature"];
+/// Words in the names of headers and parameters whose values are secrets in every part.
+const SECRET_NAMES: [&str; 8] = ["auth", "key", "token", "secret", "cookie", "pass", "credential", "sig"];
+
+/// Whether the value of a header or a parameter of this name is a secret.
+pub(super) fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET_NAMES.iter().any(|word| name.contains(word))
+}
 
 /// How much of a value is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +52,9 @@ pub(super) enum Redaction {
 }
 
 impl Redaction {
-    /// What to hide of the value of a header of this name, which is written in lower case.
+    /// What to hide of the value of a header of this name.
     pub fn of_header(name: &str) -> Self {
-        if SECRET_NAMES.iter().any(|word| name.contains(word)) { Self::Parts } else { Self::Whole }
+        if is_secret(name) { Self::Parts } else { Self::Whole }
     }
 }
 

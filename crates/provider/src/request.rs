@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{HostedTool, Thinking};
-use flemma_model::{Attachment, Message, Part};
+use super::{HostedTool, Thinking, wire::is_visible};
+use flemma_model::{Attachment, Message, Part, Role};
 
 /// One request, in no vendor's words.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,6 +28,27 @@ pub struct Request {
 }
 
 impl Request {
+    /// Puts the system prompt in front of what the user says first.
+    pub(super) fn say_system(&mut self) {
+        let Some(system) = self.system.take().filter(|system| is_visible(system)) else { return };
+        if self.messages.first().is_none_or(|first| first.role != Role::User) {
+            self.messages.insert(0, Message { role: Role::User, parts: Vec::new() }.into());
+        }
+        Arc::make_mut(&mut self.messages[0]).parts.insert(0, Part::Text(system));
+    }
+
+    /// Leaves out the thinking that a server has signed.
+    pub(super) fn drop_signed(&mut self) {
+        for message in self.messages.iter_mut().filter(|message| message.parts.iter().any(Self::is_signed)) {
+            Arc::make_mut(message).parts.retain(|part| !Self::is_signed(part));
+        }
+    }
+
+    /// Whether it is thinking that a server has signed.
+    pub(super) fn is_signed(part: &Part) -> bool {
+        matches!(part, Part::Thinking { signature: Some(_), .. } | Part::RedactedThinking(_))
+    }
+
     /// Whether there is any attachment.
     pub fn has_attachments(&self) -> bool {
         self.messages.iter().any(|message| message.parts.iter().any(Part::has_attachments))

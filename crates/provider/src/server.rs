@@ -12,7 +12,8 @@ use super::{
     CapabilityProbe, ErrorKind, Exchange, HttpRequest, ProviderError, ReadDocument, Refusal, Request, VendorOptions,
     attachment::AttachmentLimits,
     auth::Environment,
-    dialect::Dialect,
+    connection::shown_url,
+    dialect::{Dialect, USER},
     headers::Headers,
     models::ModelsRequest,
     refusal::Optional,
@@ -119,7 +120,15 @@ impl Server {
     /// When the request cannot be made at all: no key, or a conversation that the protocol cannot carry.
     /// The message names the fix.
     pub fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
-        (self.vendor().prepare)(self, request)
+        let Dialect { system_role, signed, .. } = self.dialect(&request.model);
+        let mut request = Cow::Borrowed(request);
+        if system_role == USER {
+            request.to_mut().say_system();
+        }
+        if !signed {
+            request.to_mut().drop_signed();
+        }
+        (self.vendor().prepare)(self, &request)
     }
 }
 
@@ -168,13 +177,11 @@ impl Peer {
 /// [`ErrorKind::Options`] when `base` is not the address of a host. The message names the option.
 fn host_of(vendor: &Vendor, base: &str) -> Result<String, ProviderError> {
     let Vendor { name, base_url: example, .. } = vendor;
-    // An address may contain a password: then it is not shown.
-    let shown = if base.contains('@') { "…" } else { base };
     let refuse = |why: &str| {
         let message = format!("`parameters.{name}.base_url` is {why}, as in {example}");
         ProviderError::new(ErrorKind::Options, message)
     };
-    let refuse_it = |why: &str| refuse(&format!("\"{shown}\": {why}"));
+    let refuse_it = |why: &str| refuse(&format!("\"{}\": {why}", shown_url(base)));
     if base.is_empty() {
         return Err(refuse("not set; write the server's address"));
     }
@@ -184,6 +191,14 @@ fn host_of(vendor: &Vendor, base: &str) -> Result<String, ProviderError> {
     }
     if url.fragment().is_some() {
         return Err(refuse_it("remove the # and everything after it"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        let message = format!(
+            "`parameters.{name}.base_url` is \"{}\": a name and a password are not sent from there; remove them, and write \
+             `headers = {{ Authorization = \"Basic …\" }}` beside it, with name:password in base64",
+            shown_url(base)
+        );
+        return Err(ProviderError::new(ErrorKind::Options, message));
     }
     let host = url.host_str().ok_or_else(|| refuse_it("the host is missing"))?;
     Ok(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))

@@ -5,6 +5,7 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 
+use super::host::{is_loopback, without_port};
 use flemma_model::Signature;
 
 /// Base64 in either alphabet, with or without its end.
@@ -26,6 +27,11 @@ pub(super) fn is_one_word(signature: &Signature) -> bool {
 /// The value of a signature that `host` has sent and no other host may get.
 pub(super) fn at_host(value: &str, host: &str) -> String {
     format!("{value}@{host}")
+}
+
+/// Whether what a vendor signs is at home at a host: the vendor's own, or one on this machine, which passes requests on.
+pub(super) fn is_at_home(base_url: &str, host: &str) -> bool {
+    base_url.split('/').nth(2) == Some(host) || is_loopback(without_port(host))
 }
 
 /// What `host` has signed with; `None` if another host has sent it. No vendor's value has an `@` in it.

@@ -5,17 +5,19 @@
 //! error that its [`Vendor`] knows, that decides; otherwise the status does. What the vendor wrote is passed
 //! on, because it knows best, with every secret taken out should it be quoted.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 use serde_json::Value;
+use url::form_urlencoded;
 
 use super::{
     ErrorKind, ErrorResponse, ProviderError,
     auth::Key,
+    connection::shown_url,
     context_overflow::context_overflow,
     headers::Headers,
-    redact::{Redaction, SHORTEST, redact},
-    refusal::Optional,
+    redact::{Redaction, SHORTEST, is_secret, redact},
+    refusal::{Optional, Refusal},
     reply::{items, str_of},
     vendor::Vendor,
 };
@@ -161,16 +163,20 @@ impl Peer {
         ProviderError::new(ErrorKind::InvalidRequest, message)
     }
 
-    /// What a server may quote and no message may show: the key, and the values of the user's headers.
-    fn secrets(&self) -> impl Iterator<Item = (&str, Redaction)> {
-        let key = self.key.iter().map(|key| (key.expose(), Redaction::Parts));
-        let headers = self.headers.iter().map(|(name, value)| (value, Redaction::of_header(name)));
-        key.chain(headers).filter(|(value, _)| value.len() >= SHORTEST)
+    /// What a server may quote and no message may show: the key, the values of the user's headers, and secrets in the
+    /// query of the address.
+    fn secrets(&self) -> impl Iterator<Item = (Cow<'_, str>, Redaction)> {
+        let key = self.key.iter().map(|key| (key.expose().into(), Redaction::Parts));
+        let headers = self.headers.iter().map(|(name, value)| (value.into(), Redaction::of_header(name)));
+        let query = self.url.split_once('?').map_or("", |(_, query)| query);
+        let query = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| is_secret(name));
+        let query = query.map(|(_, value)| (value, Redaction::Parts));
+        key.chain(headers).chain(query).filter(|(value, _)| value.len() >= SHORTEST)
     }
 
     /// The first `limit` characters of foreign text on one line, without secrets.
     pub fn quote(&self, text: &str, limit: usize) -> String {
-        let safe = self.secrets().fold(text.to_owned(), |text, (secret, hide)| redact(&text, secret, hide));
+        let safe = self.secrets().fold(text.to_owned(), |text, (secret, hide)| redact(&text, &secret, hide));
         one_line(&safe, limit)
     }
 
@@ -181,11 +187,20 @@ impl Peer {
         if over.is_some() && failure.kind() == ErrorKind::InvalidRequest {
             failure = VendorFailure::Overflow;
         }
-        let mut message = self.headline(failure, status, said, over.flatten());
+        let is_ours = failure.kind() == ErrorKind::InvalidRequest;
+        let advice = self.optional.advice(&said.message, &said.names).filter(|_| is_ours && over.is_none());
         let may_be_a_part = matches!(failure, VendorFailure::Refused | VendorFailure::NotFound);
         let refused = self.optional.refused(&said.message, &said.names).filter(|_| may_be_a_part);
-        if let Some(refused) = &refused {
-            let _ = write!(message, "; {}", refused.sentence());
+        let refused = refused.map(|refused| refused.or_other(&said.message.to_ascii_lowercase()));
+        if may_be_a_part && (advice.is_some() || refused.is_some()) {
+            failure = VendorFailure::Refused;
+        }
+        let mut message = self.headline(failure, status, said, over.flatten());
+        if failure == VendorFailure::NotFound {
+            let _ = write!(message, " (requested: {})", self.quote(&shown_url(&self.url), MAX_WORDS));
+        }
+        if let Some(sentence) = refused.as_ref().map(Refusal::sentence).or(advice) {
+            let _ = write!(message, "; {sentence}");
         }
         let is_busy = matches!(failure, VendorFailure::RateLimit | VendorFailure::Overloaded);
         if let Some(seconds) = said.retry_after.filter(|_| is_busy) {
@@ -298,6 +313,10 @@ fn read_json(json: &Value) -> ErrorBody {
     // OpenRouter passes on the words of the model's host in here.
     if let Some(raw) = text(inner.pointer("/metadata/raw")).filter(|raw| !message.contains(raw.as_str())) {
         let _ = write!(message, " ({raw})");
+    }
+    // Groq shows what the model wrote that is no call.
+    if let Some(written) = text(inner.get("failed_generation")).filter(|written| !written.is_empty()) {
+        let _ = write!(message, " (the model wrote: {written})");
     }
     let details = items(inner, "details");
     for violation in details.iter().filter_map(|detail| detail.get("fieldViolations")?.as_array()).flatten() {

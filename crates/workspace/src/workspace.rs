@@ -12,7 +12,7 @@ use crate::{
     Conversation, Workspace,
     approval::chain,
     background::Background,
-    options::layers::OptionLayers,
+    options::layers::{self, OptionLayers},
     ports::{Host, Scripts},
     projects::Projects as ProjectFolders,
     shared::{Conversations, Shared},
@@ -81,8 +81,14 @@ impl Workspace {
         policy: Option<Resolve>,
         log_dir: &Path,
     ) -> Result<(), Vec<UserError>> {
+        let options = &self.shared.options;
+        let is_first = options.fault.borrow().is_some() || layers::is_empty(&options.layers()[0]);
         let taken = self.take_options(wanted, policy, log_dir);
-        if taken.is_err() && self.shared.options.layers()[0].is_null() {
+        let fault = taken.as_ref().err().and_then(|problems| problems.first().cloned());
+        if taken.is_ok() || is_first {
+            options.fault.replace(fault);
+        }
+        if taken.is_err() && is_first {
             // It is not known which policy it was to be: until there is one, nothing runs by itself.
             let mut options = json!({ "tools": { "auto_approve": [] } });
             if wanted.get("agent").is_some_and(|agent| !agent.is_null()) {

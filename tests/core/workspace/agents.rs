@@ -334,6 +334,43 @@ fn an_agent_that_does_not_exist_permits_nothing() {
 }
 
 #[test]
+fn the_status_shows_no_secret() {
+    let own = json!({ "base_url": "https://h/v1?api_key=hush&v=1", "headers": { "x-api-key": "hush" }, "api_key_command": "hush" });
+    let chat = calling("", json!({ "parameters": { "openai_compatible": own } }), &[]);
+    chat.status_has("openai_compatible.base_url https://h/v1?api_key=…&v=1 setup");
+    chat.status_has("openai_compatible.headers.x-api-key … setup");
+    let lines = chat.status().join("\n");
+    assert!(!lines.contains("hush"), "{lines}");
+}
+
+#[test]
+fn nothing_is_sent_while_the_options_are_wrong() {
+    let chat = Harness::new("@You:\nHello", [prose("From the model.")]);
+    let wrong = json!({ "parameters": { "openai_compatible": { "headers": { "bad name": "x" } } } });
+    // Those that were right remain in effect.
+    chat.set_up(wrong.clone(), None).unwrap_err();
+    chat.go();
+    chat.wait_for("From the model.");
+    // Without any, the script must not answer in the place of the model.
+    let chat = Harness::new("@You:\nHello", []);
+    chat.workspace.configure(&json!({}), None, &chat.work("")).unwrap();
+    chat.set_up(wrong, None).unwrap_err();
+    for _ in 0..2 {
+        chat.go();
+        chat.wait_for_words(
+            "nothing is sent until the options of `setup` are right: `parameters.openai_compatible.headers`",
+        );
+        chat.host.told.borrow_mut().clear();
+        assert!(!chat.text().contains("@Assistant"), "{}", chat.text());
+    }
+    assert_eq!(chat.server.requests().len(), 0);
+    chat.server.push(prose("At last."));
+    chat.set_up(json!({}), None).unwrap();
+    chat.go();
+    chat.wait_for("At last.");
+}
+
+#[test]
 fn unreadable_options_that_name_an_agent_permit_nothing() {
     let chat = Harness::new("@You:\nHello", []);
     let folder = tempfile::tempdir().unwrap();

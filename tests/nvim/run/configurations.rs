@@ -21,17 +21,18 @@ fn tool(body: &str) -> String {
 fn a_script_does_not_answer_where_no_provider_is_set() {
     let user = Desktop::new("", "", [prose(&["fine"])]);
     let root = env!("CARGO_MANIFEST_DIR");
-    for (lua, words) in [
-        ("require('flemma').setup({})", ""),
-        ("error('broken by design')", "broken by design"),
-        ("require('flemma').setup({ provder = 'anthropic' })", "did you mean `provider`"),
-        ("vim.api.nvim_create_autocmd('UIEnter', { callback = function() error('never') end })", ""),
+    let none = "no provider is set";
+    for (lua, words, error) in [
+        ("require('flemma').setup({})", "", none),
+        ("error('broken by design')", "broken by design", none),
+        ("require('flemma').setup({ provder = 'anthropic' })", "did you mean `provider`", "did you mean `provider`"),
+        ("vim.api.nvim_create_autocmd('UIEnter', { callback = function() error('never') end })", "", none),
     ] {
         user.put("config/nvim/init.lua", &format!("vim.opt.runtimepath:prepend([==[{root}]==])\n{lua}"));
         let said = user.flemma(&["run", "notes.chat", "--json"]);
         assert_eq!((said.code, said.json()["requests"].as_u64()), (1, Some(0)), "{lua}: {said:?}");
         assert!(said.err.contains(words), "{lua}: {said:?}");
-        assert!(said.json()["error"].as_str().unwrap().contains("no provider is set"), "{lua}: {said:?}");
+        assert!(said.json()["error"].as_str().unwrap().contains(error), "{lua}: {said:?}");
         assert_eq!(user.text("notes.chat"), "@You:\nHello\n");
     }
     // It is there for those who choose it.

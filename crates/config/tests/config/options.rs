@@ -62,7 +62,7 @@ fn a_providers_own_parameters_beat_the_general_ones() {
     let config = read(json!({
         "parameters": {
             "max_tokens": 1000, "temperature": 0.5, "thinking": "low", "timeout": 7.5,
-            "anthropic": { "max_tokens": 2000, "thinking_budget": 20000, "base_url": "http://localhost:8080/" },
+            "anthropic": { "max_tokens": 2000, "thinking_budget": 20000, "base_url": " http://localhost:8080/ " },
         },
     }));
     let anthropic = config.parameters_for(provider("anthropic"));
@@ -70,7 +70,7 @@ fn a_providers_own_parameters_beat_the_general_ones() {
     assert_eq!(anthropic.parameters.temperature, Some(0.5));
     assert_eq!(anthropic.parameters.thinking, Thinking::Budget(20000));
     assert_eq!(anthropic.timeout, Duration::from_millis(7500));
-    assert_eq!(own(&anthropic, "base_url"), "http://localhost:8080/");
+    assert_eq!(own(&anthropic, "base_url"), "http://localhost:8080");
 
     let config = read(json!({
         "parameters": {
@@ -232,8 +232,8 @@ fn a_value_of_the_wrong_kind_is_named_with_what_is_expected() {
 }
 
 #[test]
-fn a_base_url_is_a_host_and_never_the_whole_address() {
-    for url in ["api.anthropic.com", "https://", "https://api.anthropic.com/v1/messages", "http://h/v1/", "ftp://h"] {
+fn a_base_url_is_the_address_of_a_host() {
+    for url in ["api.anthropic.com", "https://", "ftp://h"] {
         let said = complaint(json!({ "parameters": { "anthropic": { "base_url": url } } }));
         assert!(said.starts_with("`parameters.anthropic.base_url` must be a URL such as"), "{url}: {said}");
     }
@@ -243,7 +243,24 @@ fn a_base_url_is_a_host_and_never_the_whole_address() {
 }
 
 #[test]
-fn an_address_of_openais_kind_ends_in_the_version() {
+fn what_is_added_to_a_base_url_may_be_there_already() {
+    for (provider, url, taken) in [
+        ("anthropic", "https://api.anthropic.com/v1/messages", "https://api.anthropic.com"),
+        ("anthropic", "http://h/v1/", "http://h"),
+        ("vertex", "https://aiplatform.googleapis.com/v1", "https://aiplatform.googleapis.com"),
+        ("openai", "https://h/v1/responses/", "https://h/v1"),
+        ("openai_compatible", " http://h/v1/chat/completions ", "http://h/v1"),
+        ("openai_compatible", "https://h/d/x/chat/completions?api-version=1", "https://h/d/x?api-version=1"),
+        ("openai_compatible", "https://api.perplexity.ai/chat/completions", "https://api.perplexity.ai"),
+        ("openai_compatible", "https://api.deepseek.com", "https://api.deepseek.com"),
+    ] {
+        let config = read(json!({ "parameters": { provider: { "base_url": url } } }));
+        assert_eq!(own(&config.parameters_for(self::provider(provider)), "base_url"), taken);
+    }
+}
+
+#[test]
+fn a_server_on_http_has_the_version_in_its_address() {
     for provider in ["openai", "openai_compatible"] {
         let option = |url: &str| json!({ "parameters": { provider: { "base_url": url } } });
         for url in [
@@ -252,14 +269,13 @@ fn an_address_of_openais_kind_ends_in_the_version() {
             "http://localhost:11434",
             "http://localhost:11434/",
             "https://h/v1#x",
-            "https://h/v1/chat/completions",
-            "https://h/v1/responses/",
+            "https://h/v 1",
         ] {
             let said = complaint(option(url));
             assert_eq!(
                 said,
                 format!(
-                    "`parameters.{provider}.base_url` must be a URL that ends in the API's version, such as \
+                    "`parameters.{provider}.base_url` must be a URL, on http with the API's version in its path, such as \
                      \"http://localhost:11434/v1\", not \"{url}\""
                 )
             );
@@ -267,6 +283,17 @@ fn an_address_of_openais_kind_ends_in_the_version() {
         for url in ["http://localhost:11434/v1", "https://openrouter.ai/api/v1/", "https://h/v1?api-version=1"] {
             read(option(url));
         }
+    }
+}
+
+#[test]
+fn secrets_in_a_wrong_address_are_not_shown() {
+    for (url, shown) in [
+        ("h:user:hush@h/v1?api-version=1&API_KEY=hush&x=1#", "…@h/v1?api-version=1&API_KEY=…&x=1#"),
+        ("ftp://user:hu?s#h@h/v1", "ftp://…@h/v1"),
+    ] {
+        let said = complaint(json!({ "parameters": { "openai": { "base_url": url } } }));
+        assert!(said.ends_with(&format!("not \"{shown}\"")), "{said}");
     }
 }
 
@@ -416,9 +443,7 @@ fn vertex_has_a_place_a_project_and_parameters_of_its_own() {
     assert_eq!(own(&options, "base_url"), "https://gateway.example/google");
     let config = read(json!({ "parameters": { "thinking": "high", "vertex": { "thinking_budget": 0 } } }));
     assert_eq!(config.parameters_for(provider("vertex")).parameters.thinking, Thinking::Off);
-    for url in
-        ["aiplatform.googleapis.com", "https://aiplatform.googleapis.com/v1", "https://h/v1/projects/p", "https://h#x"]
-    {
+    for url in ["aiplatform.googleapis.com", "https://h/v1/projects/p", "https://h#x"] {
         let said = complaint(json!({ "parameters": { "vertex": { "base_url": url } } }));
         assert!(said.starts_with("`parameters.vertex.base_url` must be a URL such as"), "{url}: {said}");
     }

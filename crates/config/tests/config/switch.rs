@@ -181,7 +181,10 @@ fn the_message_says_what_holds_and_no_secret() {
                     "api_key_command": ["echo", "hush-hush"] },
     } });
     let config = Config::from_layers(&[setup, layer.clone()]).unwrap();
-    assert_eq!(describe(&config, &layer), "openai, gpt-a, thinking low, max_tokens 5, base_url …");
+    assert_eq!(
+        describe(&config, &layer),
+        "openai, gpt-a, thinking low, max_tokens 5, base_url http://…@h/v1, headers.y …, api_key_command …"
+    );
 }
 
 #[test]

@@ -7,8 +7,7 @@ use crate::{
     attachment::AttachmentLimits,
     connection::{self, base_url},
     credential::KeySource,
-    host::{is_loopback, without_port},
-    signature::is_one_word,
+    signature::{is_at_home, is_one_word},
     vendor::Vendor,
     vendor_error::VendorFailure,
 };
@@ -70,9 +69,9 @@ pub(crate) static VENDOR: Vendor = Vendor {
     )
 };
 
-/// Whether what the vendor signs is at home at a host: the vendor's own, or one on this machine, which passes requests on.
+/// Whether what the vendor signs is at home at a host.
 pub(super) fn is_own(host: &str) -> bool {
-    DEFAULT_BASE_URL.strip_prefix("https://") == Some(host) || is_loopback(without_port(host))
+    is_at_home(DEFAULT_BASE_URL, host)
 }
 
 /// What the API takes of images and PDFs (<https://docs.claude.com/en/docs/build-with-claude/vision>,
@@ -89,11 +88,10 @@ const LIMITS: AttachmentLimits = AttachmentLimits {
     total_bytes: 21 << 20,
 };
 
-/// A host. The path of the protocol is added to it, so an address that has the path already is refused: every request
-/// to it would end in a 404 that names a strange address.
+/// A host. The path of the protocol is added to it.
 const BASE_URL: Kind<String> = Kind {
-    expected: r#"a URL such as "https://api.anthropic.com", without /v1/messages, which is added to it"#,
-    read: |value| base_url(value, |bare| !bare.ends_with("/v1") && !bare.ends_with("/v1/messages")),
+    expected: r#"a URL such as "https://api.anthropic.com"; /v1/messages is added to it"#,
+    read: |value| base_url(value, &["/v1/messages", "/v1"], |_| true),
 };
 
 /// Tokens to think with; 0 for none. It beats `parameters.thinking`.

@@ -55,14 +55,19 @@ impl wire::Piece for Value {
     }
 }
 
-/// The body of a streamed request in this dialect. `effort` beats what the request says about thinking.
+/// The body of a streamed request to `host`, which speaks this dialect. `effort` beats what the request says about thinking.
 ///
 /// # Errors
 /// When the conversation has nothing to send.
-pub(super) fn body(request: &Request, effort: Option<Effort>, dialect: &Dialect) -> Result<Value, ProviderError> {
+pub(super) fn body(
+    request: &Request,
+    effort: Option<Effort>,
+    host: &str,
+    dialect: &Dialect,
+) -> Result<Value, ProviderError> {
     let Request { parameters, .. } = request;
     let family = Family::of(&request.model);
-    let input = input(request, family, dialect);
+    let input = input(request, family, host, dialect);
     if input.is_empty() {
         return Err(wire::nothing_to_send());
     }
@@ -157,11 +162,11 @@ fn include(reasons: bool, hosted: &[HostedTool]) -> Vec<&'static str> {
 }
 
 /// The conversation as items.
-fn input(request: &Request, family: Option<&Family>, dialect: &Dialect) -> Vec<Value> {
-    let takes_reasoning = family.is_none_or(Family::reasons);
+fn input(request: &Request, family: Option<&Family>, host: &str, dialect: &Dialect) -> Vec<Value> {
+    let host = family.is_none_or(Family::reasons).then_some(host);
     let encode = |message, ids: &mut _| {
         let parts = wire::thinking_first(message, NAME, |part| matches!(part, Part::ToolUse { .. }));
-        parts.into_iter().filter_map(|part| piece(part, takes_reasoning, ids)).collect()
+        parts.into_iter().filter_map(|part| piece(part, host, ids)).collect()
     };
     let turns = wire::turns(&request.messages, dialect, wire::plain_ids::<MAX_CALL_ID>(), encode);
     let mut items = Vec::new();
@@ -174,13 +179,14 @@ fn input(request: &Request, family: Option<&Family>, dialect: &Dialect) -> Vec<V
     items
 }
 
-/// The part as the API has it, an item or a part of a message; `None` for what it does not take.
-fn piece<'a>(part: &'a Part, takes_reasoning: bool, ids: &mut CallIds<'a>) -> Option<Value> {
+/// The part as the API has it, an item or a part of a message; `None` for what it does not take. `host` gets its own
+/// reasoning, if the model does any.
+fn piece<'a>(part: &'a Part, host: Option<&str>, ids: &mut CallIds<'a>) -> Option<Value> {
     Some(match part {
         Part::Text(text) => return is_visible(text).then(|| input_text(text)),
         Part::Attachment(attachment) => shown(attachment),
         Part::Thinking { signature: Some(signature), .. } | Part::RedactedThinking(signature) => {
-            let item = reasoning::item(signature).filter(|_| takes_reasoning)?;
+            let item = reasoning::item(signature, Some(host?))?;
             // The API refuses an item that comes twice.
             renamed(&item, "id", |id| ids.unique(id.into()))
         }

@@ -7,7 +7,11 @@
 use serde_json::{Map, Value, json};
 
 use super::NAME;
-use crate::{reply::items, signature::from_base64, wire};
+use crate::{
+    reply::items,
+    signature::{from_base64, of_host},
+    wire,
+};
 use flemma_model::Signature;
 
 /// The fields of a signature.
@@ -26,10 +30,15 @@ pub(super) fn sign(item: &Value) -> Option<Signature> {
 
 /// The item of a signature as the API has it; `None` for another vendor's, and for one that is damaged.
 ///
-/// Other tools write the vendor's whole item, and put it into base64. Of our own shape nothing may be unknown: what
+/// What came from a host where the vendor is not at home has the host behind it, and no other gets it; `None` reads
+/// that of all. Other tools write the vendor's whole item, and put it into base64. Of our own shape nothing may be unknown: what
 /// a later version has added must not be dropped.
-pub(super) fn item(signature: &Signature) -> Option<Value> {
+pub(super) fn item(signature: &Signature, host: Option<&str>) -> Option<Value> {
     let value = wire::signed_by(NAME, signature)?;
+    let value = match value.rsplit_once("}@") {
+        Some((_, of)) if !of.ends_with('}') => of_host(value, host.unwrap_or(of))?,
+        _ => value,
+    };
     let item: Value = match serde_json::from_str(value) {
         Ok(item) => item,
         Err(_) => serde_json::from_slice(&from_base64(value)?).ok()?,

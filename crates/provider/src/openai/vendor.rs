@@ -1,6 +1,6 @@
 //! The vendor's row, and its options.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{decode::ResponsesReply, effort::Effort, encode, reasoning};
 use crate::{
@@ -8,9 +8,12 @@ use crate::{
     connection::{self, VERSIONED_URL},
     credential::KeySource,
     hosted::{HostedProblem, HostedTool},
+    reply::{Fault, ReadReply},
+    signature::{at_host, is_at_home},
     vendor::Vendor,
     vendor_error::VendorFailure,
 };
+use flemma_model::Event;
 
 /// The name in the configuration, and the owner of the signatures that this protocol brings.
 pub(super) const NAME: &str = "openai";
@@ -29,7 +32,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
     base_url: DEFAULT_BASE_URL,
     limits: Some(LIMITS),
     other_names: &[("thinking", "reasoning")],
-    reads_signature: Some(|signature| reasoning::item(signature).is_some()),
+    reads_signature: Some(|signature| reasoning::item(signature, None).is_some()),
     hosts: |tool, _, _| match tool {
         // A search cannot leave out domains.
         HostedTool::WebSearch(limits) if !limits.blocked_domains.is_empty() => {
@@ -48,13 +51,37 @@ pub(crate) static VENDOR: Vendor = Vendor {
         |server, request| {
             // How hard the model is asked to think. It beats `parameters.thinking`, and is sent as it is.
             let effort = server.options.get("reasoning");
-            let body = encode::body(request, effort, &server.dialect(&request.model))?;
-            let limit = encode::limit(request, effort);
             let peer = server.endpoint(DEFAULT_BASE_URL, "/responses")?;
-            peer.exchange(request, &body, ResponsesReply::default(), limit)
+            let body = encode::body(request, effort, &peer.host, &server.dialect(&request.model))?;
+            let limit = encode::limit(request, effort);
+            let host = (!is_at_home(DEFAULT_BASE_URL, &peer.host)).then(|| peer.host.clone());
+            peer.exchange(request, &body, OwnReply { reply: ResponsesReply::default(), host }, limit)
         },
     )
 };
+
+/// A reply of a host. Where the vendor is not at home there, what it signs goes back to it alone.
+struct OwnReply {
+    reply: ResponsesReply,
+    host: Option<String>,
+}
+
+impl ReadReply for OwnReply {
+    fn read(&mut self, event: Value, events: &mut Vec<Event>) -> Result<(), Fault> {
+        let before = events.len();
+        let read = self.reply.read(event, events);
+        for event in &mut events[before..] {
+            if let (Event::ThinkingFinished { signature: Some(signature) }, Some(host)) = (event, &self.host) {
+                signature.value = at_host(&signature.value, host);
+            }
+        }
+        read
+    }
+
+    fn end(&mut self, is_said: bool, events: &mut Vec<Event>) -> Result<(), Fault> {
+        self.reply.end(is_said, events)
+    }
+}
 
 /// What the API takes of images and PDFs (<https://developers.openai.com/api/docs/guides/images-vision>,
 /// `…/pdf-files`): 20 MB an image, 500 images, and 50 MB of files in a request, which are counted in base64 here to be

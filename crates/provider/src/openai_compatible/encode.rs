@@ -79,7 +79,7 @@ pub(super) fn body(request: &Request, host: &str, dialect: &Dialect) -> Result<V
     for (role, pieces) in wire::turns(&request.messages, dialect, ids, encode) {
         match role {
             Role::User => said_by_user(pieces, &mut messages),
-            Role::Assistant => messages.push(said_by_model(pieces)),
+            Role::Assistant => messages.push(said_by_model(pieces, dialect)),
         }
     }
     if messages.len() == preface {
@@ -184,8 +184,12 @@ fn file(attachment: &Attachment) -> Option<Value> {
     })
 }
 
+/// What is sent as the thinking that led to a call and is not known, where there has to be some: Moonshot takes no empty
+/// one (<https://github.com/earendil-works/pi/issues/4251>).
+const UNKNOWN_THINKING: &str = ".";
+
 /// One message of all that the model said. Its content is null where there are only calls.
-fn said_by_model(pieces: Vec<Piece<'_>>) -> Value {
+fn said_by_model(pieces: Vec<Piece<'_>>, dialect: &Dialect) -> Value {
     let (mut prose, mut calls) = (Vec::new(), Vec::new());
     let (mut thoughts, mut details, mut of_call) = (Vec::new(), Vec::new(), None);
     for piece in pieces {
@@ -213,6 +217,15 @@ fn said_by_model(pieces: Vec<Piece<'_>>) -> Value {
         if !texts.is_empty() {
             message[field] = texts.join(PROSE_BREAK).into();
         }
+    }
+    if dialect.thinking_with_calls
+        && details.is_empty()
+        && !opaque::TEXTS.iter().any(|field| message.get(field).is_some())
+    {
+        message[opaque::TEXTS[0]] = UNKNOWN_THINKING.into();
+    }
+    if !dialect.null_content && message["content"].is_null() {
+        message["content"] = "".into();
     }
     if !details.is_empty() {
         message[opaque::DETAILS] = details.into();

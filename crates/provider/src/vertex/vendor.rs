@@ -116,11 +116,7 @@ static GCLOUD: Program = Program {
 /// A host without the version, as Google's own library has it.
 const BASE_URL: Kind<String> = Kind {
     expected: r#"a URL such as "https://aiplatform.googleapis.com", without /v1/projects, which is added to it"#,
-    read: |value| {
-        let carries_path =
-            |bare: &str| bare.ends_with("/v1") || bare.ends_with("/v1beta1") || bare.contains("/projects");
-        base_url(value, |bare| !carries_path(bare))
-    },
+    read: |value| base_url(value, &["/v1", "/v1beta1"], |bare| !bare.contains("/projects")),
 };
 
 /// Tokens to think with; 0 for as few as the model can do with. It beats `parameters.thinking`.

@@ -2,10 +2,16 @@
 
 use std::{fs, path::Path};
 
-use flemma_provider::{ErrorKind, ProviderError};
+use flemma_provider::{ErrorKind, ProviderError, auth::Environment};
+use serde_json::json;
 
-use super::vendor::Vendor as _;
-use crate::{anthropic, completions, providers::root, responses, vertex};
+use super::vendor::{Vendor as _, response};
+use crate::{
+    anthropic, completions,
+    conversation::{exchange, hello, provider_of},
+    providers::root,
+    responses, vertex,
+};
 
 const KINDS: [(ErrorKind, bool); 14] = [
     (ErrorKind::Authentication, false),
@@ -70,4 +76,22 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     }
     found.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
     found
+}
+
+#[test]
+fn secrets_of_an_address_are_in_no_message() {
+    let of = |url: &str| provider_of("openai_compatible", json!({ "base_url": url }), Environment::new(|_| None));
+    let server = of("https://h.example/v1?api_key=q9q9%2Bq9q9&api-version=2024-10-21");
+    let said =
+        exchange(&server, &hello()).unwrap().1.decode_error(&response(404, "no q9q9+q9q9, q9q9%2Bq9q9 at 2024-10-21"));
+    assert!(
+        said.message.ends_with(
+            "(requested: https://h.example/v1/chat/completions?api_key=…&api-version=2024-10-21): no …, … at 2024-10-21"
+        ),
+        "{said}"
+    );
+    let said = exchange(&of("https://bob:hush-hush@h.example/v1"), &hello()).err().unwrap();
+    assert_eq!(said.kind, ErrorKind::Options);
+    assert!(said.message.contains("https://…@h.example/v1") && said.message.contains("`headers = "), "{said}");
+    assert!(!said.message.contains("hush") && !said.message.contains("bob"), "{said}");
 }

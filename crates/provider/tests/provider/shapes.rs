@@ -412,8 +412,18 @@ fn images_are_left_out_where_a_model_takes_none() {
 #[test]
 fn the_table_of_hosts_names_its_sources() {
     let table: Value = serde_json::from_str(include_str!("../../src/dialects.json")).unwrap();
-    let fields =
-        ["limit", "system_role", "call_ids", "user_first", "user_last", "reply_after_results", "files", "without"];
+    let fields = [
+        "limit",
+        "system_role",
+        "call_ids",
+        "user_first",
+        "user_last",
+        "reply_after_results",
+        "thinking_with_calls",
+        "null_content",
+        "files",
+        "without",
+    ];
     for row in list(&table, "rows") {
         let takes = row["takes"].as_object().unwrap();
         assert!(!takes.is_empty() && takes.keys().all(|field| fields.contains(&field.as_str())), "{row}");

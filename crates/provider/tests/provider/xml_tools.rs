@@ -4,13 +4,17 @@ use std::sync::Arc;
 
 use flemma_model::{CallId, Event, Message, Part, Role, StopReason, ToolInput};
 use flemma_provider::{
-    Request, ToolSpec,
-    xml_tools::{as_text, read_calls},
+    Exchange, Request, ToolSpec,
+    auth::Environment,
+    xml_tools::{self, as_text, read_calls},
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::plain::Plain;
+use crate::{
+    conversation::{hello, provider_of},
+    plain::Plain,
+};
 
 fn tool(name: &str, properties: Value) -> ToolSpec {
     let schema = json!({ "type": "object", "properties": properties });
@@ -303,4 +307,16 @@ proptest! {
         let pieces: Vec<&str> = places.windows(2).map(|pair| &reply[pair[0]..pair[1]]).collect();
         prop_assert_eq!(read(&pieces), read(&[&reply]));
     }
+}
+
+#[test]
+fn tools_in_xml_need_no_system_message() {
+    let options = json!({ "base_url": "http://localhost:8080/v1", "dialect": { "system_role": "user" } });
+    let server = provider_of("openai_compatible", options, Environment::new(|_| None));
+    let request = Request { tools: tools().into(), ..hello() };
+    let Exchange::Http { request, .. } = xml_tools::prepare(&server, &request).unwrap() else { panic!("no server") };
+    let body: Value = serde_json::from_slice(&request.body).unwrap();
+    let said = body["messages"][0]["content"].as_str().unwrap();
+    assert_eq!((body["messages"][0]["role"].as_str(), body["messages"].as_array().unwrap().len()), (Some("user"), 1));
+    assert!(said.contains("calculator") && said.ends_with("\n\nHi"), "{said}");
 }

@@ -4,24 +4,15 @@
 //! somewhere down the chain of sources: an `io::Error`, a `rustls::Error` (inside an `io::Error`), a
 //! `hyper::Error`. The deepest one that is known decides.
 
-use std::{env, error::Error, io, time::Duration};
+use std::{error::Error, io, time::Duration};
 
-use hyper_util::client::{
-    legacy::connect::{HttpConnector, proxy::Tunnel},
-    proxy::matcher::Matcher,
-};
+use hyper_util::client::legacy::connect::{HttpConnector, proxy::Tunnel};
 use reqwest::Url;
 use tower_service::Service;
 
+use super::proxy::{Proxy, Route};
 use flemma_provider::{ErrorKind, ProviderError, host};
 use flemma_text::one_line;
-
-/// The variables that name a proxy for `https` and for `http`, in the order in which reqwest reads them.
-const TLS_PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-const PLAIN_PROXIES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
-
-/// The kinds of proxies that reqwest knows. It ignores any other, and connects directly.
-const PROXY_KINDS: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"];
 
 /// How often a request is sent to a server of the user's own that does not answer in time.
 const ATTEMPTS_AT_OWN_SERVER: u32 = 2;
@@ -30,12 +21,11 @@ const ATTEMPTS_AT_OWN_SERVER: u32 = 2;
 pub(super) struct HttpPeer {
     /// The host, with its port if it is not the usual one.
     pub name: String,
-    /// Whether it is this machine.
-    pub is_loopback: bool,
     /// Whether it is a server in the user's own network.
     pub is_own: bool,
     /// Whether the address begins with `https`.
     pub wants_tls: bool,
+    pub route: Route,
     host: String,
     port: u16,
 }
@@ -53,101 +43,84 @@ enum Cause<'a> {
 }
 
 impl HttpPeer {
-    /// The other side of a request to `url`; `None` if it names no host.
-    pub fn of(url: &Url) -> Option<Self> {
-        let host = url.host_str()?;
+    /// The other side of a request to `url`.
+    ///
+    /// # Errors
+    /// When it names no host, or the way there is not known.
+    pub fn of(url: &Url) -> Result<Self, ProviderError> {
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+            return Err(ProviderError::bug("the address of the request cannot be sent"));
+        };
         let name = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        Some(Self {
-            name,
-            is_loopback: host::is_loopback(host),
-            is_own: host::is_private(host),
-            wants_tls: url.scheme() == "https",
-            host: host.to_owned(),
-            port: url.port_or_known_default()?,
-        })
+        let (is_own, wants_tls) = (host::is_private(host), url.scheme() == "https");
+        Ok(Self { name, is_own, wants_tls, route: Route::to(url)?, host: host.to_owned(), port })
     }
 
     /// Host and port, unless a proxy is in between.
     pub fn direct_address(&self) -> Option<(&str, u16)> {
-        self.proxy().is_none().then_some((self.host.as_str(), self.port))
+        self.route.proxy().is_none().then_some((self.host.as_str(), self.port))
     }
 
-    /// The error for a request that got no response.
+    /// The error for a request that got no response. Where a proxy is in between, it is the proxy that was to be reached.
     pub fn before_reply(&self, error: &reqwest::Error, connect: Duration) -> ProviderError {
-        let name = &self.name;
+        let proxy = self.route.proxy().filter(|_| error.is_connect());
+        let name = &proxy.map_or_else(|| self.name.clone(), Proxy::to_string);
+        // What to check besides the network.
+        let place = proxy.map_or("`base_url`", |proxy| proxy.variable);
         if error.is_connect() && error.is_timeout() {
+            let hint = proxy.map(|_| format!(" and {place}")).unwrap_or_default();
             let message = format!(
-                "no connection to {name} within {} s; check the network{} (the limit is `parameters.connect_timeout`)",
+                "no connection to {name} within {} s; check the network{hint} (the limit is `parameters.connect_timeout`)",
                 connect.as_secs_f64(),
-                self.proxy_hint()
             );
             return self.worth_less(ProviderError::new(ErrorKind::Timeout, message));
         }
         let connection = |message: String| ProviderError::new(ErrorKind::Connection, message);
         if error.is_dns() {
-            let hint = self.proxy_hint();
-            return connection(format!(
-                "the name of {name} cannot be resolved; check the network and `base_url`{hint}"
-            ));
+            return connection(format!("the name of {name} cannot be resolved; check the network and {place}"));
         }
         match cause(error) {
             Cause::Tls(error) => ProviderError::new(ErrorKind::Tls, self.tls(error)),
             Cause::Http(error) if error.is_parse() => {
-                let message = format!("{name} does not speak HTTP ({error}); check `base_url`");
+                let message = format!("{name} does not speak HTTP ({error}); check {place}");
                 ProviderError::new(ErrorKind::Malformed, message)
             }
             Cause::Http(error) if error.is_incomplete_message() => {
                 connection(format!("{name} closed the connection without an answer"))
             }
-            Cause::Tunnel(why) => {
-                let place = self.proxy().map_or("the system's settings", |(variable, _)| variable);
-                connection(self.unconnected(&why.to_string(), place))
-            }
+            Cause::Tunnel(why) => connection(self.unconnected(&why.to_string())),
             Cause::Io(io::ErrorKind::ConnectionRefused) => {
-                let hint = self.proxy_hint();
-                connection(format!("{name} refused the connection; start it, or check `base_url`{hint}"))
+                connection(format!("{name} refused the connection; start it, or check {place}"))
             }
             Cause::Io(io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable) => {
-                connection(format!("{name} cannot be reached; check the network{}", self.proxy_hint()))
+                connection(format!("{name} cannot be reached; check the network and {place}"))
             }
             Cause::Io(
                 io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted | io::ErrorKind::BrokenPipe,
             ) => connection(format!("{name} reset the connection without an answer")),
             Cause::Io(io::ErrorKind::UnexpectedEof) if error.is_connect() => {
-                connection(format!("{name} closed the connection during the TLS handshake; check `base_url`"))
+                let name = &self.name;
+                connection(format!("{name} closed the connection during the TLS handshake; check {place}"))
             }
-            _ => connection(match self.proxy() {
-                Some((variable, value)) if value.starts_with("socks") => self.unconnected(&innermost(error), variable),
-                _ => format!("no connection to {name}: {}", innermost(error)),
-            }),
+            _ if proxy.is_some_and(|proxy| proxy.url.scheme().starts_with("socks")) => {
+                connection(self.unconnected(&innermost(error)))
+            }
+            _ => connection(format!("no connection to {name}: {}", innermost(error))),
         }
     }
 
-    fn unconnected(&self, why: &str, place: &str) -> String {
-        format!("the proxy does not connect to {} ({why}); check the proxy in {place}", self.name)
+    fn unconnected(&self, why: &str) -> String {
+        let proxy =
+            self.route.proxy().map_or_else(|| "the proxy in the system's settings".to_owned(), Proxy::to_string);
+        format!("{proxy} does not connect to {} ({why}); check the proxy", self.name)
     }
 
-    /// Checks that the proxy is of a kind that is known: a request must not go past a proxy that the user has set.
-    ///
-    /// # Errors
-    /// The variable, the kind that it names, and those that are known.
-    pub fn check_proxy(&self) -> Result<(), ProviderError> {
-        let Some((variable, value)) = self.proxy() else { return Ok(()) };
-        let Some((kind, _)) = value.split_once("://") else { return Ok(()) };
-        let exceptions = env::var("NO_PROXY").or_else(|_| env::var("no_proxy")).unwrap_or_default();
-        let is_exempt = |uri: hyper::Uri| {
-            let other = Matcher::builder().all("http://proxy").no(exceptions.as_str()).build();
-            other.intercept(&uri).is_none()
-        };
-        if PROXY_KINDS.contains(&kind) || format!("http://{}", self.name).parse().is_ok_and(is_exempt) {
-            return Ok(());
-        }
-        // The rest of the value may have a password.
-        let message = format!(
-            "{variable} names a proxy of an unknown kind, `{kind}://`; write one of {}, as in socks5h://localhost:1080",
-            PROXY_KINDS.map(|kind| format!("{kind}://")).join(", ")
-        );
-        Err(ProviderError::new(ErrorKind::Connection, message))
+    /// The error for a proxy that answers in place of the server, because it does not know the user.
+    pub fn unknown_to_proxy(&self) -> Option<ProviderError> {
+        let proxy = self.route.proxy()?;
+        let message =
+            format!("{proxy} requires a name and a password (407); write them as in http://name:password@host");
+        Some(ProviderError::new(ErrorKind::Options, message))
     }
 
     /// The error for a response that broke off.
@@ -216,18 +189,6 @@ impl HttpPeer {
             ),
             _ => format!("TLS with {name} failed: {}", one_line(&error.to_string(), 200)),
         }
-    }
-
-    /// Points at the proxy, if one is set: then it may be the proxy that was not reached.
-    fn proxy_hint(&self) -> String {
-        self.proxy().map(|(variable, _)| format!(", and the proxy in {variable}")).unwrap_or_default()
-    }
-
-    /// The variable that names a proxy, and its value, if there is one for this host.
-    fn proxy(&self) -> Option<(&'static str, String)> {
-        let variables = if self.wants_tls { TLS_PROXIES } else { PLAIN_PROXIES };
-        let value = |name| Some((name, env::var(name).ok().filter(|value| !value.is_empty())?));
-        variables.into_iter().find_map(value).filter(|_| !self.is_loopback)
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod failure;
 mod plain;
+mod proxy;
 
 use std::{
     collections::HashSet,
@@ -17,13 +18,13 @@ use std::{
 };
 
 use reqwest::{
-    Client, Method, Response, Url,
+    Client, Method, Response, StatusCode, Url,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
     redirect,
 };
 use tokio::time::{sleep, timeout};
 
-use self::failure::HttpPeer;
+use self::{failure::HttpPeer, proxy::Route};
 use super::disk::lock;
 use flemma_config::ProviderOptions;
 use flemma_model::Event;
@@ -87,11 +88,10 @@ pub struct Http {
 }
 
 /// What a client cannot change later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct ClientSettings {
     connect_timeout: Duration,
-    /// Whether the system's proxy is used: never for this machine itself.
-    proxy: bool,
+    route: Route,
 }
 
 impl Http {
@@ -176,8 +176,7 @@ impl Http {
         timeouts: Timeouts,
     ) -> Result<(HttpPeer, Result<Response, ErrorResponse>), ProviderError> {
         let (peer, request) = build(request)?;
-        peer.check_proxy()?;
-        let client = self.client(ClientSettings { connect_timeout: timeouts.connect, proxy: !peer.is_loopback })?;
+        let client = self.client(ClientSettings { connect_timeout: timeouts.connect, route: peer.route.clone() })?;
         let asked = timeout(timeouts.connect + timeouts.first_byte, client.execute(request));
         let response = tokio::select! {
             response = asked => response,
@@ -189,6 +188,11 @@ impl Http {
             Ok(Err(error)) => return Err(peer.before_reply(&error, timeouts.connect)),
             Err(_) => return Err(peer.no_answer(timeouts.first_byte)),
         };
+        if response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED
+            && let Some(error) = peer.unknown_to_proxy()
+        {
+            return Err(error);
+        }
         lock(&self.answered).insert(peer.name.clone());
         if !response.status().is_success() {
             return Ok((peer, Err(error_response(response).await)));
@@ -229,9 +233,13 @@ impl Http {
             .redirect(redirect::Policy::none())
             .http2_keep_alive_interval(PING_INTERVAL)
             .http2_keep_alive_timeout(PING_TIMEOUT);
-        if !settings.proxy {
-            builder = builder.no_proxy();
-        }
+        builder = match &settings.route {
+            Route::Direct => builder.no_proxy(),
+            Route::System => builder,
+            Route::Proxy(proxy) => {
+                builder.proxy(reqwest::Proxy::all(proxy.url.clone()).map_err(|error| failure::no_client(&error))?)
+            }
+        };
         let client = builder.build().map_err(|error| failure::no_client(&error))?;
         *slot = Some((settings, client.clone()));
         Ok(client)
@@ -242,7 +250,7 @@ fn build(request: HttpRequest) -> Result<(HttpPeer, reqwest::Request), ProviderE
     // A provider checks what the user configured; what is wrong here is ours.
     let bug = |what: &str| ProviderError::bug(format!("{what} of the request cannot be sent"));
     let url = Url::parse(&request.url).map_err(|_| bug("the address"))?;
-    let peer = HttpPeer::of(&url).ok_or_else(|| bug("the address"))?;
+    let peer = HttpPeer::of(&url)?;
     let mut headers = HeaderMap::with_capacity(request.headers.len());
     for (name, value) in request.headers {
         let mut value = HeaderValue::try_from(value).map_err(|_| bug(&format!("the header `{name}`")))?;

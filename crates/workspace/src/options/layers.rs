@@ -7,7 +7,7 @@ use std::{
     rc::Rc,
 };
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use flemma_config::{Config, Logging};
 use flemma_model::UserError;
@@ -21,9 +21,17 @@ pub(crate) struct OptionLayers {
     runtime: RefCell<Value>,
     /// Whether `tools.auto_approve` of `setup` is a function.
     pub(crate) is_policy_function: Cell<bool>,
+    /// Why `setup` has no effect, if none has had any so far. Nothing is sent then: the user has chosen somebody else
+    /// than the options that are in effect say.
+    pub(crate) fault: RefCell<Option<UserError>>,
     pub(crate) log: RefCell<Log>,
     /// Where the log is unless the options say otherwise.
     log_dir: RefCell<PathBuf>,
+}
+
+/// Whether options say nothing.
+pub(crate) fn is_empty(options: &Value) -> bool {
+    options.as_object().is_none_or(Map::is_empty)
 }
 
 impl OptionLayers {

@@ -210,8 +210,12 @@ impl Frontmatter {
         GateFacts { is_busy, is_store_read, frontmatter, unvetted, references, folder }
     }
 
-    /// Why a driven conversation is not sent to this provider: nobody has chosen it, so a script would reply.
+    /// Why a conversation is not sent to this provider: the one that the user has chosen cannot be read; or the
+    /// conversation is driven and nobody has chosen any, so a script would reply.
     pub(crate) fn lacks_provider(&self, conversation: &Conversation, file: &Effective) -> Option<String> {
+        if let Some(problem) = &*self.shared.options.fault.borrow() {
+            return Some(format!("nothing is sent until the options of `setup` are right: {problem}"));
+        }
         let is_named = conversation.drive.asked(|options| options.provider.is_some())?;
         let layers = self.shared.options.layers();
         let mut said = [&file.file.layer].into_iter().chain(layers.iter().rev());

@@ -8,6 +8,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::{Conversation, components::Views, options::effective::Effective};
 use flemma_agent::Activity;
 use flemma_config::{Config, leaves};
+use flemma_provider::connection::shown;
 use flemma_text::{
     one_line,
     wrap::{wrap, wrap_with},
@@ -223,7 +224,8 @@ fn rows(this: &Views, conversation: &Conversation, file: &Effective) -> Vec<Opti
             if name == "model" {
                 rows.push(OptionRow { name, value: file.config.model().to_owned(), layer });
             } else if !unset && name != "tools.auto_approve" {
-                rows.push(OptionRow { name, value: plain(value), layer });
+                let value = shown(&name, &plain(value)).into_owned();
+                rows.push(OptionRow { name, value, layer });
             }
         }
     }
