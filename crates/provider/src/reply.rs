@@ -9,7 +9,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 use super::{
     Decoder, ErrorResponse, ProviderError, Request,
@@ -230,7 +230,13 @@ impl<R: ReadReply> StreamDecoder<R> {
             match event {
                 Event::Usage(usage) => self.written = usage.output,
                 Event::Text(text) => self.text_calls.read(text),
-                Event::ToolUse { .. } => self.has_calls = true,
+                Event::ToolUse { input, .. } => {
+                    self.has_calls = true;
+                    // What was left out may have been its input.
+                    if self.unread.is_some() && *input == ToolInput::Json(json!({})) {
+                        *input = ToolInput::Malformed(String::new());
+                    }
+                }
                 Event::Finished(stop) => {
                     self.progress = Progress::Complete;
                     self.correct(stop);
@@ -284,7 +290,7 @@ pub(super) fn is_error(json: &Value) -> bool {
 /// text at all.
 pub(super) fn tool_input(json: String, given: Value) -> ToolInput {
     if json.trim().is_empty() {
-        return ToolInput::Json(if given.is_null() { Value::Object(Map::new()) } else { given });
+        return ToolInput::Json(if given.is_null() { json!({}) } else { given });
     }
     match loose_json::read_input(&json) {
         Some(value) => ToolInput::Json(value),

@@ -174,7 +174,7 @@ fn nothing_counts_after_the_end() {
 #[test]
 fn an_end_without_a_reason_is_still_an_end() {
     let stream = Stream::new().event(&json!({"type": "message_stop"}));
-    assert!(matches!(&events(&stream)[..], [Event::Finished(StopReason::Other(_))]));
+    assert!(matches!(&events(&stream)[..], [Event::Finished(StopReason::EndTurn)]));
 }
 
 #[test]
