@@ -167,6 +167,14 @@ impl Turn {
         }
     }
 
+    /// The user has stopped the reply before its end.
+    pub(super) fn aborted(&mut self, request: RequestId, step: &mut Step<'_>) {
+        if matches!(self.phase, Phase::Streaming { request: current, .. } if current == request) {
+            step.push(Effect::CloseReply(Ending::Aborted));
+            self.review_after(ReviewCause::AbortedReply, step);
+        }
+    }
+
     pub(super) fn backoff_over(&mut self, request: RequestId, step: &mut Step<'_>) {
         if let Phase::BackingOff { request: current, kind, attempt, .. } = self.phase
             && current == request

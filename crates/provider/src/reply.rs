@@ -38,8 +38,13 @@ pub(super) trait ReadReply: Send {
     /// When something of the event cannot be read, or it is an error.
     fn read(&mut self, event: Value, events: &mut Vec<Event>) -> Result<(), Fault>;
 
-    /// Nothing more comes. A reply that is complete by now says so; any other was cut off. `is_said` if the server has sent
-    /// the word `[DONE]`, or the reply in one piece: then it is complete.
+    /// Whether it is known why the reply ends.
+    fn may_end(&self) -> bool {
+        false
+    }
+
+    /// Nothing more comes. A reply that is complete by now says so; any other was cut off, and what has arrived of its calls is
+    /// handed on. `is_said` if the server has sent the word `[DONE]`, or the reply in one piece: then it is complete.
     ///
     /// # Errors
     /// When something of what has come cannot be read.
@@ -122,6 +127,10 @@ impl<R: ReadReply> Decoder for StreamDecoder<R> {
         let result = sse.feed(bytes, |event| self.read(event, events));
         self.sse = sse;
         result
+    }
+
+    fn may_end(&self) -> bool {
+        self.reply.may_end()
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError> {

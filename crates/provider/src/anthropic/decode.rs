@@ -102,8 +102,12 @@ impl ReadReply for MessagesReply {
         Ok(())
     }
 
+    fn may_end(&self) -> bool {
+        self.stop.is_some()
+    }
+
     fn end(&mut self, is_said: bool, events: &mut Vec<Event>) -> Result<(), Fault> {
-        let is_cut = !is_said && self.stop.is_none();
+        let is_cut = !is_said && !self.may_end();
         if is_cut {
             // A call that has begun is kept, though it is not whole.
             self.open.retain(|(_, block)| matches!(block, ContentBlock::ToolUse { json, .. } if !json.is_empty()));

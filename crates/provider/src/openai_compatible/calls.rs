@@ -81,10 +81,12 @@ impl PartialCalls {
     }
 
     /// The calls, complete and in the order in which they began, each behind what `host` wants back with it; and what is wrong
-    /// with one that is left out.
-    pub fn finish(self, host: &str, ids: &mut NewIds) -> (Vec<Event>, Result<(), &'static str>) {
+    /// with one that is left out. The reply may be cut off in one of them.
+    pub fn finish(self, host: &str, ids: &mut NewIds, is_cut: bool) -> (Vec<Event>, Result<(), &'static str>) {
         let (mut events, mut outcome) = (Vec::new(), Ok(()));
-        for Call { id, name, arguments, extra, .. } in self.0 {
+        // Of a call without arguments nothing is lost.
+        let calls = self.0.into_iter().filter(|call| !is_cut || !call.arguments.is_empty());
+        for Call { id, name, arguments, extra, .. } in calls {
             if name.is_empty() {
                 outcome = Err("a tool call without a name");
                 continue;

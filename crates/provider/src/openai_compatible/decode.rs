@@ -106,18 +106,20 @@ impl ReadReply for CompletionsReply {
         }
         if let Some(usage) = chunk.get("usage").and_then(|usage| COUNTS.read(usage, Usage::default())) {
             events.push(Event::Usage(usage));
-            if is_last {
+            if is_last && self.may_end() {
                 return self.end(false, events);
             }
         }
         Ok(())
     }
 
-    /// Hands the calls on and ends the reply, if the server has said that it ends or why.
+    fn may_end(&self) -> bool {
+        self.stop.is_some()
+    }
+
+    /// Hands the calls on, and ends the reply if the server has said that it ends or why.
     fn end(&mut self, is_said: bool, events: &mut Vec<Event>) -> Result<(), Fault> {
-        if !is_said && self.stop.is_none() {
-            return Ok(());
-        }
+        let is_cut = !is_said && !self.may_end();
         let rest = self.tags.rest();
         self.piece(rest, events);
         self.end_thinking(events);
@@ -125,8 +127,11 @@ impl ReadReply for CompletionsReply {
             let details = std::mem::take(&mut self.details).into();
             events.extend(opaque::mark(opaque::data(opaque::DETAILS, &details, &self.host)));
         }
-        let (calls, outcome) = std::mem::take(&mut self.calls).finish(&self.host, &mut self.ids);
+        let (calls, outcome) = std::mem::take(&mut self.calls).finish(&self.host, &mut self.ids, is_cut);
         events.extend(calls);
+        if is_cut {
+            return Ok(());
+        }
         // Servers leave the reason out before `[DONE]`.
         let word = self.stop.take().unwrap_or_else(|| "stop".to_owned());
         let stop = if self.refused { StopReason::Refusal } else { stop_reason(&word, "") };

@@ -127,6 +127,10 @@ impl ReadReply for GeminiReply {
         }
     }
 
+    fn may_end(&self) -> bool {
+        self.stop.is_some()
+    }
+
     fn end(&mut self, _is_said: bool, events: &mut Vec<Event>) -> Result<(), Fault> {
         let Some((word, words)) = self.stop.take() else { return Ok(()) };
         self.end_prose(events);
