@@ -47,8 +47,7 @@ async fn ask(
                 sink(event);
                 Ok(())
             };
-            http.perform(request, &Mutex::new(Reading::new(decoder, pass)), timeouts)
-            .await
+            http.perform(request, &Mutex::new(Reading::new(decoder, pass)), timeouts).await
         }
         Exchange::Script(_) => panic!("Anthropic is no script"),
     }

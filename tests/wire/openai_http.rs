@@ -42,7 +42,14 @@ async fn play(provider: &flemma_provider::Server) -> (Vec<Event>, Result<(), Pro
     let result = match provider.prepare(&request).unwrap() {
         Exchange::Http { request, decoder } => {
             Http::default()
-                .perform(request, &Mutex::new(Reading::new(decoder, |event| { events.push(event); Ok(()) })), Timeouts::default())
+                .perform(
+                    request,
+                    &Mutex::new(Reading::new(decoder, |event| {
+                        events.push(event);
+                        Ok(())
+                    })),
+                    Timeouts::default(),
+                )
                 .await
         }
         Exchange::Script(_) => panic!("no script is asked"),

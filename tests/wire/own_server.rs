@@ -42,7 +42,14 @@ async fn perform(
     let result = match provider.prepare(request).unwrap() {
         Exchange::Http { request, decoder } => {
             Http::default()
-                .perform(request, &Mutex::new(Reading::new(decoder, |event| { events.push(event); Ok(()) })), timeouts)
+                .perform(
+                    request,
+                    &Mutex::new(Reading::new(decoder, |event| {
+                        events.push(event);
+                        Ok(())
+                    })),
+                    timeouts,
+                )
                 .await
         }
         Exchange::Script(_) => panic!("no script is asked"),

@@ -114,7 +114,14 @@ async fn play(
     let mut events = Vec::new();
     let result = match (vendor.build)(base_url).prepare(&request).unwrap() {
         Exchange::Http { request, decoder } => {
-            http.perform(request, &Mutex::new(Reading::new(decoder, |event| { events.push(event); Ok(()) })), timeouts)
+            http.perform(
+                request,
+                &Mutex::new(Reading::new(decoder, |event| {
+                    events.push(event);
+                    Ok(())
+                })),
+                timeouts,
+            )
             .await
         }
         Exchange::Script(_) => panic!("no script is asked"),

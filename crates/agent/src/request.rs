@@ -151,7 +151,11 @@ impl Turn {
                         }
                         match error.refused {
                             None => step.tell(Level::Error, error.to_string()),
-                            Some(_) => step.advise(Level::Error, format!("{error}."), "Press Ctrl-] to send the rest."),
+                            Some(_) => step.advise(
+                                Level::Error,
+                                format!("{}.", error.to_string().trim_end_matches('.')),
+                                "Press Ctrl-] to send the rest.",
+                            ),
                         }
                     }
                 }

@@ -138,12 +138,7 @@ impl MessagesReply {
     }
 
     /// Begins a block; says what is wrong with one that cannot be read, or with the one before.
-    fn begin(
-        &mut self,
-        index: Option<u64>,
-        mut block: Value,
-        events: &mut Vec<Event>,
-    ) -> Result<(), &'static str> {
+    fn begin(&mut self, index: Option<u64>, mut block: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
         // A call may go on while another block does.
         let goes_on = |block: &ContentBlock| matches!(block, ContentBlock::ToolUse { .. } | ContentBlock::Ignored);
         let finished = self.finish(|of, block| is_same(of, index) || !goes_on(block), events);

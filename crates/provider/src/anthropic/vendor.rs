@@ -8,6 +8,7 @@ use crate::{
     connection::{self, base_url},
     credential::KeySource,
     host::{is_loopback, without_port},
+    reply::str_of,
     signature::is_one_word,
     vendor::Vendor,
     vendor_error::VendorFailure,
@@ -52,6 +53,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
     signs_text: |signature| !signature.value.starts_with('@'),
     // Every model takes both tools, in any limits.
     hosts: |_, _, _| Ok(()),
+    begins_with: |event| ["message", "message_start", "content_block_start"].contains(&str_of(event, "type")),
     failure,
     ..Vendor::new(
         NAME,

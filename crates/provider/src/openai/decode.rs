@@ -184,7 +184,8 @@ impl ReadReply for ResponsesReply {
             events.push(Event::Finished(stop));
         } else {
             // What has begun is kept, though it is not whole.
-            self.open.retain(|open| !matches!(&open.item, Item::FunctionCall { arguments, .. } if arguments.is_empty()));
+            self.open
+                .retain(|open| !matches!(&open.item, Item::FunctionCall { arguments, .. } if arguments.is_empty()));
             self.close(|_| true, events);
         }
         Ok(())
@@ -246,13 +247,7 @@ impl ResponsesReply {
     }
 
     /// Takes a piece of an open item; says so when none is open that it belongs to.
-    fn extend(
-        &mut self,
-        kind: &str,
-        key: Key,
-        mut event: Value,
-        events: &mut Vec<Event>,
-    ) -> Result<(), &'static str> {
+    fn extend(&mut self, kind: &str, key: Key, mut event: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
         let needed = match kind.split('.').next().unwrap_or_default() {
             "output_text" | "refusal" => "message",
             "function_call_arguments" => "function_call",

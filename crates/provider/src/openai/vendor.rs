@@ -8,6 +8,7 @@ use crate::{
     connection::{self, VERSIONED_URL},
     credential::KeySource,
     hosted::{HostedProblem, HostedTool},
+    reply::str_of,
     vendor::Vendor,
     vendor_error::VendorFailure,
 };
@@ -38,6 +39,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
         HostedTool::WebSearch(_) | HostedTool::CodeExecution => Ok(()),
     },
     failure,
+    begins_with: |event| str_of(event, "type").starts_with("response.") || str_of(event, "object") == "response",
     ..Vendor::new(
         NAME,
         |table| {

@@ -14,6 +14,7 @@
 //! |-------------------------------------|-----------------------------------------------------------------------|
 //! | `delta`                             | handled, see below                                                    |
 //! | `message`                           | handled like it in a reply without deltas: others have all of it again|
+//! | `text`                              | handled: prose, as completions without chat have it                   |
 //! | `finish_reason`                     | handled: why the reply ends                                           |
 //! | `index`, `logprobs`                 | ignored on purpose                                                    |
 //!
@@ -22,9 +23,9 @@
 //! | `content`                           | handled: prose; a list of parts as Mistral has it, too; see `think_tags`|
 //! | `reasoning_content`, `reasoning`    | handled: thinking; the first of the two that is there                 |
 //! | `refusal`                           | handled: prose, and the reply ends as a refusal                       |
-//! | `tool_calls`                        | handled: put together by `calls`, handed on at the end                |
+//! | `tool_calls`, `function_call`       | handled: put together by `calls`, handed on at the end                |
 //! | `reasoning_details`                 | handled: see `opaque`                                                 |
-//! | `role`, `audio`, `function_call`    | ignored on purpose: known, not asked for, and long gone               |
+//! | `role`, `audio`                     | ignored on purpose: known, or not asked for                           |
 //!
 //! Thinking ends where something else begins. Chunks after the end mean nothing.
 
@@ -79,7 +80,7 @@ impl CompletionsReply {
             thinking: None,
             details: Vec::new(),
             tags: ThinkTags::new(has_think_tags),
-            calls: PartialCalls::default(),
+            calls: PartialCalls::of(request),
             ids: NewIds::after(request),
             has_deltas: false,
             refused: false,
@@ -102,6 +103,7 @@ impl ReadReply for CompletionsReply {
             let (delta, message) = (take(&mut choice, "delta"), take(&mut choice, "message"));
             self.has_deltas |= says_something(&delta);
             self.extend(if self.has_deltas { delta } else { message }, events);
+            self.content(text_of(&mut choice, "text").unwrap_or_default(), events);
             self.stop = text_of(&mut choice, "finish_reason").filter(|reason| !reason.is_empty()).or(self.stop.take());
         }
         if let Some(usage) = chunk.get("usage").and_then(|usage| COUNTS.read(usage, Usage::default())) {
@@ -127,7 +129,7 @@ impl ReadReply for CompletionsReply {
             let details = std::mem::take(&mut self.details).into();
             events.extend(opaque::mark(opaque::data(opaque::DETAILS, &details, &self.host)));
         }
-        let (calls, outcome) = std::mem::take(&mut self.calls).finish(&self.host, &mut self.ids, is_cut);
+        let (calls, outcome) = self.calls.finish(&self.host, &mut self.ids, is_cut);
         events.extend(calls);
         if is_cut {
             return Ok(());
@@ -160,11 +162,15 @@ impl CompletionsReply {
             self.refused = true;
             self.say(refusal, events);
         }
-        if let Value::Array(pieces) = take(&mut delta, "tool_calls") {
-            for piece in pieces {
-                self.end_thinking(events);
-                self.calls.take(piece, events);
-            }
+        let pieces = match (take(&mut delta, "tool_calls"), take(&mut delta, "function_call")) {
+            (Value::Array(pieces), _) => pieces,
+            (Value::Null, Value::Null) => Vec::new(),
+            (Value::Null, function) => vec![json!({ "index": 0, "function": function })],
+            (piece, _) => vec![piece],
+        };
+        for piece in pieces {
+            self.end_thinking(events);
+            self.calls.take(piece, events);
         }
     }
 

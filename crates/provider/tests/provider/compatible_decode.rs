@@ -223,7 +223,7 @@ fn every_reason_to_end_has_its_meaning() {
         ("content_filter", StopReason::Refusal),
         ("from_the_future", StopReason::Other("from_the_future".to_owned())),
     ] {
-        assert_eq!(events(&Stream::new().end(reason)), [Event::Finished(meaning)], "{reason}");
+        assert_eq!(events(&Stream::new().end(reason)).last(), Some(&Event::Finished(meaning)), "{reason}");
     }
     // A call that was cut short is not run as if it were whole.
     let cut = events(&Stream::new().call(0, "a", "bash", &["{"]).end("length"));
