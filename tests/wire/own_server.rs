@@ -109,6 +109,22 @@ async fn a_reply_whose_end_was_said_needs_no_end_of_the_stream() {
 }
 
 #[tokio::test]
+async fn a_body_that_cannot_be_unpacked_is_no_lost_connection() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n";
+    for (header, body) in [
+        ("Transfer-Encoding: chunked", &b"zz\r\ndata"[..]),
+        ("Content-Encoding: br", b"\x8b\x02\x80abc\x03"),
+        ("Content-Encoding: gzip", b"data: {}\n\n"),
+    ] {
+        let reply = Reply::raw().chunk([format!("{head}{header}\r\n\r\n").as_bytes(), body].concat());
+        let server = Server::start([reply]);
+        let error = ask(&server.base_url(), LONG).await.1.unwrap_err();
+        assert_eq!((error.kind, attempts(&error)), (ErrorKind::Malformed, 1), "{header}: {error}");
+        assert!(error.message.contains("cannot be unpacked"), "{header}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn a_count_may_come_a_while_after_the_reason_to_end() {
     let reply = Reply::stream().chunk(Stream::new().text(&["x"]).stop("stop").bytes());
     let server = Server::start([reply.pause(SHORT).chunk(Stream::default().usage().bytes()).hang()]);

@@ -18,6 +18,7 @@ use super::{
     work::Work,
 };
 use flemma_chat::{AwaitKind, Awaiting, OpenCall, Status, Tail};
+use flemma_model::ToolInput;
 
 const WORDS_HELD: &str = "All calls have their results, and your text below them was not sent.";
 
@@ -202,6 +203,11 @@ impl Turn {
             }
             ReviewCause::Reply | ReviewCause::PartOfReply if !calls.is_empty() => {
                 if goes_on {
+                    if self.stop().is_some() && calls.iter().any(|call| matches!(*call.input, ToolInput::Malformed(_)))
+                    {
+                        // The model would write the same again, and be cut off at the same place.
+                        self.autopilot.pause();
+                    }
                     self.begin_round(step);
                 } else {
                     self.phase = Phase::Idle;

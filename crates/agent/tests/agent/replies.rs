@@ -339,3 +339,15 @@ fn a_reply_that_is_stopped_behind_its_end_is_complete() {
     harness.go();
     assert_eq!(harness.session.activity(), Activity::Executing { running: 1 });
 }
+
+#[test]
+fn a_reply_that_is_cut_off_in_a_call_is_not_answered_at_once() {
+    let harness = asking();
+    let input = ToolInput::Malformed("{\"path\": \"a".to_owned());
+    let cut = Event::ToolUse { id: "b".into(), name: "nonsense".to_owned(), input };
+    harness.reply([call("a", "read", json!({})), cut], StopReason::MaxTokens);
+    harness.tool("a", "one");
+    assert_eq!((harness.requests(), harness.session.activity()), (1, Activity::Idle));
+    harness.go();
+    assert_eq!(harness.requests(), 2);
+}
