@@ -84,9 +84,11 @@ impl Turn {
             Event::Hosted(Hosted { block: HostedBlock::Call { name, .. }, .. }) => {
                 Activity::Hosting { tool: name.clone() }
             }
-            Event::ThinkingFinished { .. } | Event::RedactedThinking(_) | Event::ToolUse { .. } | Event::Hosted(_) => {
-                Activity::Waiting
-            }
+            Event::ThinkingFinished { .. }
+            | Event::WasThinking
+            | Event::RedactedThinking(_)
+            | Event::ToolUse { .. }
+            | Event::Hosted(_) => Activity::Waiting,
         };
         if let Phase::Requesting { .. } = self.phase {
             if !std::mem::take(&mut self.has_captured) {

@@ -273,6 +273,7 @@ impl<R: ReadReply> StreamDecoder<R> {
                 }
                 Event::Hosted(_) => self.has_answer = true,
                 Event::Thinking(_) => self.has_thinking = true,
+                Event::WasThinking => (self.has_thinking, self.has_answer) = (true, false),
                 Event::ToolUse { input, .. } => {
                     (self.has_calls, self.has_answer) = (true, true);
                     // What was left out may have been its input.

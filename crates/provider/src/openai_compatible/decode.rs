@@ -198,6 +198,7 @@ impl CompletionsReply {
         match piece {
             Piece::Thinking(text) => self.think("<think>", text, events),
             Piece::Prose(text) => self.say(text, events),
+            Piece::WasThinking => events.push(Event::WasThinking),
         }
     }
 
