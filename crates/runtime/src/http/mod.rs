@@ -116,7 +116,7 @@ impl Http {
         let (peer, response) = self.send(request, timeouts).await?;
         let mut response = match response {
             Ok(response) => response,
-            Err(refusal) => return Err(lock(reading).decode_error(&refusal)),
+            Err(refusal) => return Err(lock(reading).decoder.decode_error(&refusal)),
         };
         // Until when a count is waited for, once the reply may end. Keep-alive comments do not put it off.
         let mut end = None;
@@ -130,15 +130,15 @@ impl Http {
                 Ok(Err(error)) => return reading.end(Some(peer.during_reply(&error))),
                 Err(_) => {
                     let what = "stopped in the middle of the reply and sent nothing for";
-                    let has_begun = reading.has_begun();
+                    let has_begun = reading.has_begun;
                     let late = if has_begun { peer.silent(what, timeouts.idle) } else { peer.no_answer(timeouts.idle) };
                     return reading.end(Some(late));
                 }
             };
-            if reading.is_over() {
+            if reading.is_over {
                 break;
             }
-            end = end.filter(|_| !brought).or_else(|| reading.may_end().then(|| Instant::now() + COUNT_TIME));
+            end = end.filter(|_| !brought).or_else(|| reading.decoder.may_end().then(|| Instant::now() + COUNT_TIME));
         }
         // The reply is complete, so an error of the connection no longer matters.
         let _ = timeout(END_TIME, async { while let Ok(Some(_)) = response.chunk().await {} }).await;
