@@ -79,7 +79,7 @@
 ---@class flemma.Dialect
 ---@field limit? "max_tokens"|"max_completion_tokens" the field with the most tokens of a reply
 ---@field system_role? "system"|"developer"|"user" the role of the instructions
----@field call_ids? "any"|"nine" the ids of calls: letters, digits, `_` and `-`, or nine letters and digits
+---@field call_ids? "any"|"plain"|"nine" the ids of calls: any, up to 40 letters, digits, `_` and `-`, or nine letters and digits
 ---@field user_first? boolean whether the conversation has to begin with the user
 ---@field user_last? boolean whether the conversation must not end with a reply
 ---@field reply_after_results? boolean whether a reply has to stand between results and what the user says next

@@ -8,7 +8,7 @@ use std::{
 
 use flemma_model::{Event, Message, Part, Role, StopReason};
 use flemma_provider::{ErrorKind, Exchange, ProviderError, Request, auth::Environment};
-use flemma_runtime::http::{Http, Timeouts};
+use flemma_runtime::http::{Http, Reading, Timeouts};
 use serde_json::json;
 
 use crate::{
@@ -43,11 +43,11 @@ async fn ask(
     let provider = provider_of("anthropic", json!({"base_url": base_url}), Environment::new(|_| Some(KEY.to_owned())));
     match provider.prepare(&request())? {
         Exchange::Http { request, decoder } => {
-            http.perform(request, decoder, timeouts, |event| {
+            let pass = |event| {
                 sink(event);
                 Ok(())
-            })
-            .await
+            };
+            http.perform(request, &Mutex::new(Reading::new(decoder, pass)), timeouts).await
         }
         Exchange::Script(_) => panic!("Anthropic is no script"),
     }

@@ -1,10 +1,10 @@
 //! The Responses API and Chat Completions over HTTP: requests, and how the end of a reply is recognised.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use flemma_model::{Event, Message, Part, Role, StopReason};
 use flemma_provider::{ErrorKind, Exchange, Headers, ProviderError, Request, auth::Environment};
-use flemma_runtime::http::{Http, Timeouts};
+use flemma_runtime::http::{Http, Reading, Timeouts};
 use serde_json::json;
 
 use crate::{
@@ -42,10 +42,14 @@ async fn play(provider: &flemma_provider::Server) -> (Vec<Event>, Result<(), Pro
     let result = match provider.prepare(&request).unwrap() {
         Exchange::Http { request, decoder } => {
             Http::default()
-                .perform(request, decoder, Timeouts::default(), |event| {
-                    events.push(event);
-                    Ok(())
-                })
+                .perform(
+                    request,
+                    &Mutex::new(Reading::new(decoder, |event| {
+                        events.push(event);
+                        Ok(())
+                    })),
+                    Timeouts::default(),
+                )
                 .await
         }
         Exchange::Script(_) => panic!("no script is asked"),

@@ -5,11 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma_model::{Event, StopReason};
+use flemma_model::{Event, StopReason, ToolInput};
 use flemma_provider::{ErrorKind, Exchange, ProviderError, Request, auth::Environment, host, retry};
 use flemma_runtime::{
     ConversationId, OnUpdate, Recipient, RequestUpdate, Worker,
-    http::{Http, Timeouts},
+    http::{Http, Reading, Timeouts},
 };
 use flemma_tools::builtin::Readable;
 use serde_json::{Value, json};
@@ -42,10 +42,14 @@ async fn perform(
     let result = match provider.prepare(request).unwrap() {
         Exchange::Http { request, decoder } => {
             Http::default()
-                .perform(request, decoder, timeouts, |event| {
-                    events.push(event);
-                    Ok(())
-                })
+                .perform(
+                    request,
+                    &Mutex::new(Reading::new(decoder, |event| {
+                        events.push(event);
+                        Ok(())
+                    })),
+                    timeouts,
+                )
                 .await
         }
         Exchange::Script(_) => panic!("no script is asked"),
@@ -86,6 +90,59 @@ async fn a_reply_that_does_not_begin_is_requested_once_more() {
     assert_eq!(told.len(), 1, "{told:?}");
     for words in ["HOST did not answer within", "0.4 s", "`parameters.timeout`"] {
         assert!(told[0].contains(words), "{words:?} is not in {}", told[0]);
+    }
+}
+
+#[tokio::test]
+async fn a_reply_whose_end_was_said_needs_no_end_of_the_stream() {
+    let silent = Timeouts { idle: SHORT, ..LONG };
+    let said = || Reply::stream().chunk(Stream::new().call(0, "a", "ls", &["{}"]).stop("tool_calls").bytes());
+    let awake = (0..20).fold(said(), |reply, _| reply.chunk(": awake\n\n").pause(Duration::from_millis(250)));
+    for (reply, timeouts) in [(said().hang(), silent), (awake.hang(), LONG)] {
+        let server = Server::start([reply]);
+        let begun = Instant::now();
+        let (events, result) = ask(&server.base_url(), timeouts).await;
+        assert_eq!(result, Ok(()));
+        assert_eq!(events.last(), Some(&Event::Finished(StopReason::ToolUse)));
+        assert!(begun.elapsed() < Duration::from_secs(5));
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_cannot_be_unpacked_is_no_lost_connection() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n";
+    for (header, body) in [
+        ("Transfer-Encoding: chunked", &b"zz\r\ndata"[..]),
+        ("Content-Encoding: br", b"\x8b\x02\x80abc\x03"),
+        ("Content-Encoding: gzip", b"data: {}\n\n"),
+    ] {
+        let reply = Reply::raw().chunk([format!("{head}{header}\r\n\r\n").as_bytes(), body].concat());
+        let server = Server::start([reply]);
+        let error = ask(&server.base_url(), LONG).await.1.unwrap_err();
+        assert_eq!((error.kind, attempts(&error)), (ErrorKind::Malformed, 1), "{header}: {error}");
+        assert!(error.message.contains("cannot be unpacked"), "{header}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_count_may_come_a_while_after_the_reason_to_end() {
+    let reply = Reply::stream().chunk(Stream::new().text(&["x"]).stop("stop").bytes());
+    let server = Server::start([reply.pause(SHORT).chunk(Stream::default().usage().bytes()).hang()]);
+    let (events, result) = ask(&server.base_url(), LONG).await;
+    assert_eq!(result, Ok(()));
+    assert!(events.iter().any(|event| matches!(event, Event::Usage(_))), "{events:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_is_cut_off_keeps_its_input() {
+    let stream = || Reply::stream().chunk(Stream::new().call(0, "a", "write", &["{\"path\": \"a", ".txt"]).bytes());
+    let silent = Timeouts { idle: SHORT, ..LONG };
+    for (reply, timeouts) in [(stream().hang(), silent), (stream().cut(), LONG), (stream(), LONG)] {
+        let server = Server::start([reply]);
+        let (events, result) = ask(&server.base_url(), timeouts).await;
+        assert!(result.is_err());
+        let kept = ToolInput::Malformed("{\"path\": \"a.txt".to_owned());
+        assert!(matches!(events.last(), Some(Event::ToolUse { input, .. }) if *input == kept), "{events:?}");
     }
 }
 

@@ -1,10 +1,14 @@
 //! Network and server failures over real sockets, for every vendor: silence, refusals in any form, and echoes of the key.
 
-use std::{net::TcpListener, sync::Arc, time::Duration};
+use std::{
+    net::TcpListener,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use flemma_model::{Event, Message, Part, Role};
 use flemma_provider::{ErrorKind, Exchange, ProviderError, Request, auth::Environment, retry};
-use flemma_runtime::http::{Http, Timeouts};
+use flemma_runtime::http::{Http, Reading, Timeouts};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -110,10 +114,14 @@ async fn play(
     let mut events = Vec::new();
     let result = match (vendor.build)(base_url).prepare(&request).unwrap() {
         Exchange::Http { request, decoder } => {
-            http.perform(request, decoder, timeouts, |event| {
-                events.push(event);
-                Ok(())
-            })
+            http.perform(
+                request,
+                &Mutex::new(Reading::new(decoder, |event| {
+                    events.push(event);
+                    Ok(())
+                })),
+                timeouts,
+            )
             .await
         }
         Exchange::Script(_) => panic!("no script is asked"),

@@ -34,6 +34,8 @@ pub enum Input {
     Event { request: RequestId, event: Event },
     /// The request failed. A random number in `0.0..1.0` spreads retries: the core itself is deterministic.
     Failed { request: RequestId, error: ProviderError, jitter: f64 },
+    /// The user has stopped the request, and all that has come of its reply was fed. The response to `Effect::Abort`.
+    Aborted { request: RequestId },
     /// The pause before a retry of the request is over.
     BackoffOver { request: RequestId },
     /// All effects so far have been performed, and the document shows them: decide what to do next. The response to

@@ -84,9 +84,11 @@ impl Turn {
             Event::Hosted(Hosted { block: HostedBlock::Call { name, .. }, .. }) => {
                 Activity::Hosting { tool: name.clone() }
             }
-            Event::ThinkingFinished { .. } | Event::RedactedThinking(_) | Event::ToolUse { .. } | Event::Hosted(_) => {
-                Activity::Waiting
-            }
+            Event::ThinkingFinished { .. }
+            | Event::WasThinking
+            | Event::RedactedThinking(_)
+            | Event::ToolUse { .. }
+            | Event::Hosted(_) => Activity::Waiting,
         };
         if let Phase::Requesting { .. } = self.phase {
             if !std::mem::take(&mut self.has_captured) {
@@ -167,6 +169,14 @@ impl Turn {
                 self.review_after(ReviewCause::AbortedReply, step);
             }
             _ => {}
+        }
+    }
+
+    /// The user has stopped the reply before its end.
+    pub(super) fn aborted(&mut self, request: RequestId, step: &mut Step<'_>) {
+        if matches!(self.phase, Phase::Streaming { request: current, .. } if current == request) {
+            step.push(Effect::CloseReply(Ending::Aborted));
+            self.review_after(ReviewCause::AbortedReply, step);
         }
     }
 

@@ -241,6 +241,7 @@ impl Session {
                 let error = ProviderError::bug("the request could not be started, and nothing was changed");
                 Some(Input::Failed { request: *request, error, jitter: 0.0 })
             }
+            Effect::Abort(request) => Some(Input::Aborted { request: *request }),
             Effect::Run(OpenCall { id, name, .. }) => {
                 let message =
                     format!("The tool `{name}` could not be started. This is a bug in Flemma, not in the call.");
@@ -254,7 +255,7 @@ impl Session {
             return;
         }
         first_panic.catch(|| match &end {
-            Some(Input::Failed { request, .. }) => shell.abort(*request),
+            Some(Input::Failed { request, .. }) => drop(shell.abort(*request)),
             Some(Input::ToolFinished { call, .. }) => drop(shell.kill(call)),
             _ => {}
         });
@@ -290,7 +291,10 @@ impl Session {
                 self.used.set(Some(usage));
                 self.progress.update(|progress| progress.with_count(&usage));
             }
-            Effect::Abort(request) => shell.abort(request),
+            Effect::Abort(request) => {
+                let rest = shell.abort(request).into_iter().map(|event| Input::Event { request, event });
+                self.resume(rest.chain([Input::Aborted { request }]).collect());
+            }
             Effect::Backoff(request, pause) => shell.later(pause, Input::BackoffOver { request }),
             Effect::OpenReply => {
                 shell.follow();

@@ -7,7 +7,7 @@ use super::{
     rejection::{UNKNOWN_EFFECT, rejection},
 };
 use flemma_chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Text, TextEdit, Transcript};
-use flemma_model::{CallId, ToolInput, Usage};
+use flemma_model::{CallId, Event, ToolInput, Usage};
 use flemma_provider::ProviderError;
 
 /// What a session needs from its environment.
@@ -71,8 +71,8 @@ pub trait Shell {
     /// When the request cannot be started.
     fn send(&self, request: RequestId, conversation: Transcript) -> Result<(), ProviderError>;
 
-    /// Aborts a request.
-    fn abort(&self, request: RequestId);
+    /// Aborts a request. Gives what has come of the reply and was not fed.
+    fn abort(&self, request: RequestId) -> Vec<Event>;
 
     /// Feeds an input after a pause.
     fn later(&self, pause: std::time::Duration, input: Input);

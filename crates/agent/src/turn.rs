@@ -17,7 +17,8 @@ use super::{
     view::View,
     work::Work,
 };
-use flemma_chat::{AwaitKind, Awaiting, Ending, OpenCall, Status, Tail};
+use flemma_chat::{AwaitKind, Awaiting, OpenCall, Status, Tail};
+use flemma_model::ToolInput;
 
 const WORDS_HELD: &str = "All calls have their results, and your text below them was not sent.";
 
@@ -61,6 +62,7 @@ impl Turn {
             Input::CancelTools => self.cancel_tools(step),
             Input::Event { request, event } => self.event(request, event, step),
             Input::Failed { request, error, jitter } => self.failed(request, &error, jitter, step),
+            Input::Aborted { request } => self.aborted(request, step),
             Input::BackoffOver { request } => self.backoff_over(request, step),
             Input::Review => self.review(step),
             Input::Judged { number, verdicts } => self.judged(number, verdicts, step),
@@ -201,13 +203,18 @@ impl Turn {
             }
             ReviewCause::Reply | ReviewCause::PartOfReply if !calls.is_empty() => {
                 if goes_on {
+                    if self.stop().is_some() && calls.iter().any(|call| matches!(*call.input, ToolInput::Malformed(_)))
+                    {
+                        // The model would write the same again, and be cut off at the same place.
+                        self.autopilot.pause();
+                    }
                     self.begin_round(step);
                 } else {
                     self.phase = Phase::Idle;
                 }
             }
             ReviewCause::PartOfReply => self.send_on_autopilot(RequestKind::Continuation, step),
-            ReviewCause::Reply if self.stop().is_some() => self.end_turn(step),
+            ReviewCause::Reply if self.stop().is_some() || !self.autopilot.is_armed => self.end_turn(step),
             ReviewCause::Reply if view.outbox().is_ready => self.post(Departure::Next, step),
             ReviewCause::Reply => {
                 // What the user is changing stays where it is.
@@ -304,10 +311,9 @@ impl Turn {
                 self.give_up(kind, step);
             }
             Phase::Streaming { request, .. } => {
+                // What comes with the answer to it may be the end of the reply.
                 self.cut_off = None;
                 step.push(Effect::Abort(request));
-                step.push(Effect::CloseReply(Ending::Aborted));
-                self.review_after(ReviewCause::AbortedReply, step);
             }
             // A review comes before any key press, so there is something to stop here only if its own step failed.
             Phase::Reviewing(_) | Phase::Executing => {

@@ -40,6 +40,13 @@ pub enum Ending {
 #[derive(Debug)]
 pub struct ReplyWriter {
     writer: MessageWriter,
+    /// The marker at its start, with what separates it from the text above.
+    opening: String,
+    start: Position,
+    /// All of the reply, while it is nothing but prose.
+    prose: Option<String>,
+    /// What was written is to be replaced.
+    is_anew: bool,
     /// The end of the text, after all edits taken so far.
     end: Position,
     /// The position for the attributes of the open thinking tag, once the tag is in the text.
@@ -59,14 +66,29 @@ impl ReplyWriter {
             blank if blank.trim().is_empty() => "\n",
             _ => "\n\n",
         };
-        let writer = MessageWriter::after(format!("{gap}{}", Speaker::Assistant));
-        Self { writer, end, tag: None, signature: None, ids: HashSet::new() }
+        let opening = format!("{gap}{}", Speaker::Assistant);
+        Self {
+            writer: MessageWriter::after(opening.clone()),
+            opening,
+            start: end,
+            prose: Some(String::new()),
+            is_anew: false,
+            end,
+            tag: None,
+            signature: None,
+            ids: HashSet::new(),
+        }
     }
 
     /// Adds an event. Events without text are ignored.
     pub fn push(&mut self, event: &Event) {
+        let prose = self.prose.take();
         match event {
-            Event::Text(text) => self.writer.text(text),
+            Event::Text(text) => {
+                self.writer.text(text);
+                self.prose = prose.map(|prose| prose + text);
+            }
+            Event::WasThinking => self.think_anew(prose),
             Event::ThinkingStarted => self.writer.open_thinking(),
             Event::Thinking(text) => self.writer.thinking(text),
             Event::ThinkingFinished { signature } => {
@@ -82,8 +104,19 @@ impl ReplyWriter {
                 self.writer.block(&blocks::tool_use(name, &id, input));
             }
             Event::Hosted(hosted) => self.writer.block(&hosted::lines(hosted)),
-            Event::ToolUseProgress { .. } | Event::Usage(_) | Event::Warning(_) | Event::Finished(_) => {}
+            Event::ToolUseProgress { .. } | Event::Usage(_) | Event::Warning(_) | Event::Finished(_) => {
+                self.prose = prose
+            }
         }
+    }
+
+    /// Makes thinking of a reply that was nothing but prose.
+    fn think_anew(&mut self, prose: Option<String>) {
+        let Some(prose) = prose.filter(|prose| !prose.trim().is_empty()) else { return };
+        self.writer = MessageWriter::after(self.opening.clone());
+        self.writer.thinking(prose.trim());
+        self.writer.end();
+        self.is_anew = true;
     }
 
     /// The edits that write the events since the last call, in the order in which to apply them. Empty if all text is
@@ -108,6 +141,10 @@ impl ReplyWriter {
                 self.tag = Some(Position { line, column: syntax::THINKING.len() });
             }
             let lines: Vec<String> = out.split('\n').map(str::to_owned).collect();
+            let replaced = self.end;
+            if std::mem::take(&mut self.is_anew) {
+                self.end = self.start;
+            }
             let at = self.end;
             match lines.as_slice() {
                 [line] => self.end.column += line.len(),
@@ -116,7 +153,7 @@ impl ReplyWriter {
                     self.end.column = lines.last().map_or(0, String::len);
                 }
             }
-            edits.push(TextEdit::insert(at, lines));
+            edits.push(TextEdit { start: at, end: replaced, lines });
         }
         edits.extend(self.signature.take());
         edits

@@ -19,6 +19,8 @@ pub enum Event {
     },
     /// A complete block of thinking whose text the vendor hides.
     RedactedThinking(Signature),
+    /// All prose so far was thinking, whose beginning was not marked.
+    WasThinking,
     /// More of a tool use's input has arrived. For display only.
     ToolUseProgress {
         /// The tool.

@@ -71,8 +71,10 @@ pub(super) struct Dialect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum CallIdForm {
-    /// Letters, digits, `_` and `-`.
+    /// As they came: a model may know its own again (Kimi's `functions.read:0`).
     Any,
+    /// At most 40 letters, digits, `_` and `-`.
+    Plain,
     /// Nine letters and digits.
     Nine,
 }
@@ -113,7 +115,7 @@ impl Dialect {
         json!({
             "limit": table.choose("limit", &["max_tokens", "max_completion_tokens"]),
             "system_role": table.choose("system_role", &["system", "developer", USER]),
-            "call_ids": table.choose("call_ids", &["any", "nine"]),
+            "call_ids": table.choose("call_ids", &["any", "plain", "nine"]),
             "user_first": table.some("user_first", &SWITCH),
             "user_last": table.some("user_last", &SWITCH),
             "reply_after_results": table.some("reply_after_results", &SWITCH),

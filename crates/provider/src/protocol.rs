@@ -24,10 +24,15 @@ pub trait Decoder: Send {
     /// When the stream carries the vendor's error event or cannot be understood.
     fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError>;
 
-    /// The stream has ended.
+    /// Whether the vendor has said why the reply ends: what still comes is a count, and may never come.
+    fn may_end(&self) -> bool {
+        false
+    }
+
+    /// The stream has ended, or is not read any more. Appends what is left, such as a part of a call's input.
     ///
     /// # Errors
-    /// When it ended before the vendor said that the reply is complete.
+    /// When it ended before the vendor said that the reply is complete. No call of such a reply may run.
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError>;
 
     /// Turns a response whose status is not a success into an error.

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::{
     VendorOptions, anthropic,
@@ -120,6 +121,11 @@ pub fn redacted_signature(text: &str) -> Option<Signature> {
     let sound = lines().all(|line| line.chars().all(is_data));
     let value: String = lines().collect();
     (sound && !value.is_empty()).then(|| Signature { provider: provider.to_owned(), value })
+}
+
+/// The provider whose reply begins with this event, if it can be told.
+pub(super) fn sender_of(event: &Value) -> Option<&'static str> {
+    ROWS.iter().find(|row| (row.begins_with)(event)).map(|row| row.name)
 }
 
 /// Whether the provider of a signature could be sent it. It may have been damaged, or another tool may have written it in a form

@@ -9,11 +9,12 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
     Decoder, ErrorResponse, ProviderError, Request,
     loose_json::{self, Halves},
+    registry,
     sse::{Sse, SseEvent},
     text_calls::TextCalls,
     vendor_error::Peer,
@@ -23,8 +24,14 @@ use flemma_model::{CallId, Event, Hosted, HostedBlock, Part, StopReason, ToolInp
 /// What is wrong with an answer that is not a stream.
 const NO_STREAM: &str = "not a stream of events";
 
-/// What stands for the data of an event where the stream itself has ended.
-const END_OF_STREAM: &str = "the end of the stream";
+/// What the user is told of a reply that ends to call a tool, and calls none.
+const NO_CALL: &str = "The server says that the model calls a tool, but has sent no call.";
+
+/// What the user is told of a reply that is nothing but thinking.
+const NO_ANSWER: &str = "The model has thought, but given no answer. Ask it to go on.";
+
+/// What Ollama speaks where it is not asked for anything else.
+const OLLAMA: &str = "Ollama's own protocol; set `base_url` to an address that ends in `/v1`";
 
 /// The most characters of a vendor's word for why a reply ends.
 const MAX_REASON: usize = 400;
@@ -38,8 +45,13 @@ pub(super) trait ReadReply: Send {
     /// When something of the event cannot be read, or it is an error.
     fn read(&mut self, event: Value, events: &mut Vec<Event>) -> Result<(), Fault>;
 
-    /// Nothing more comes. A reply that is complete by now says so; any other was cut off. `is_said` if the server has sent
-    /// the word `[DONE]`, or the reply in one piece: then it is complete.
+    /// Whether it is known why the reply ends.
+    fn may_end(&self) -> bool {
+        false
+    }
+
+    /// Nothing more comes. A reply that is complete by now says so; any other was cut off, and what has arrived of its calls is
+    /// handed on. `is_said` if the server has sent the word `[DONE]`, or the reply in one piece: then it is complete.
     ///
     /// # Errors
     /// When something of what has come cannot be read.
@@ -86,6 +98,9 @@ pub(super) struct StreamDecoder<R> {
     written: u64,
     /// Whether it calls a tool that runs here.
     has_calls: bool,
+    /// Whether there is anything but thinking in it.
+    has_answer: bool,
+    has_thinking: bool,
     text_calls: TextCalls,
     /// There is something that strict JSON does not allow.
     is_loose: bool,
@@ -107,6 +122,8 @@ impl<R: ReadReply> StreamDecoder<R> {
             limit,
             written: 0,
             has_calls: false,
+            has_answer: false,
+            has_thinking: false,
             text_calls: TextCalls::of(request),
             is_loose: false,
             halves: Halves::default(),
@@ -124,16 +141,21 @@ impl<R: ReadReply> Decoder for StreamDecoder<R> {
         result
     }
 
+    fn may_end(&self) -> bool {
+        self.reply.may_end()
+    }
+
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError> {
         let foreign = self.sse.foreign();
         if let (Progress::Waiting, Some(text)) = (self.progress, &foreign) {
             self.read_whole(text, events)?;
         }
         if self.progress == Progress::Arriving {
-            self.perform(END_OF_STREAM, events, |reply, events| reply.end(false, events))?;
+            self.perform("", events, |reply, events| reply.end(false, events))?;
         }
         match (self.progress, foreign) {
             (Progress::Complete, _) => Ok(()),
+            (Progress::Waiting, Some(text)) if is_of_ollama(&text) => Err(self.peer.speaks(OLLAMA)),
             (Progress::Waiting, Some(text)) => Err(self.peer.malformed(NO_STREAM, &text)),
             (progress, _) => Err(self.unread.take().or(self.foreign.take()).unwrap_or_else(|| {
                 let is_begun = progress == Progress::Arriving;
@@ -154,10 +176,14 @@ impl<R: ReadReply> StreamDecoder<R> {
             return Ok(());
         }
         if data == "[DONE]" {
-            return self.perform(data, events, |reply, events| reply.end(true, events));
+            return self.perform("", events, |reply, events| reply.end(true, events));
         }
         let json = match self.parse(data) {
             Ok(json) => json,
+            // Some servers leave out the empty line between two events.
+            Err(_) if data.contains('\n') && data.lines().all(is_event) => {
+                return data.lines().try_for_each(|data| self.read(SseEvent { data, ..event }, events));
+            }
             Err(_) if event.name == "error" => return Err(self.peer.interrupt(&data.into())),
             Err(error) => {
                 self.leave_out(&error.to_string(), data);
@@ -171,8 +197,19 @@ impl<R: ReadReply> StreamDecoder<R> {
             self.leave_out("not a JSON object", data);
             return Ok(());
         }
+        self.check_protocol(&json)?;
         self.progress = Progress::Arriving;
         self.perform(data, events, |reply, events| reply.read(json, events))
+    }
+
+    /// Refuses a reply that begins as one of another vendor's.
+    fn check_protocol(&self, json: &Value) -> Result<(), ProviderError> {
+        match registry::sender_of(json) {
+            Some(other) if self.progress == Progress::Waiting && other != self.peer.vendor.name => {
+                Err(self.peer.speaks(&format!("the protocol of another provider; set `provider = \"{other}\"`")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Reads an answer that is no stream. It may be a reply in one piece, or in a list of pieces.
@@ -184,6 +221,7 @@ impl<R: ReadReply> StreamDecoder<R> {
             Err(_) => return Ok(()),
         };
         for piece in pieces.into_iter().filter(Value::is_object) {
+            self.check_protocol(&piece)?;
             self.perform(text, events, |reply, events| reply.read(piece, events))?;
         }
         // Other JSON than a reply brings nothing.
@@ -229,46 +267,61 @@ impl<R: ReadReply> StreamDecoder<R> {
         for event in &mut events[before..] {
             match event {
                 Event::Usage(usage) => self.written = usage.output,
-                Event::Text(text) => self.text_calls.read(text),
-                Event::ToolUse { .. } => self.has_calls = true,
-                Event::Finished(stop) => {
-                    self.progress = Progress::Complete;
-                    self.correct(stop);
+                Event::Text(text) => {
+                    self.has_answer |= !text.trim().is_empty();
+                    self.text_calls.read(text);
                 }
+                Event::Hosted(_) => self.has_answer = true,
+                Event::Thinking(_) => self.has_thinking = true,
+                Event::WasThinking => (self.has_thinking, self.has_answer) = (true, false),
+                Event::ToolUse { input, .. } => {
+                    (self.has_calls, self.has_answer) = (true, true);
+                    // What was left out may have been its input.
+                    if self.unread.is_some() && *input == ToolInput::Json(json!({})) {
+                        *input = ToolInput::Malformed(String::new());
+                    }
+                }
+                Event::Finished(_) => self.progress = Progress::Complete,
                 _ => {}
             }
         }
-        if self.progress == Progress::Complete {
-            self.warn(events);
+        if let Some(Event::Finished(stop)) = events.pop_if(|_| self.progress == Progress::Complete) {
+            self.warn(&stop, events);
+            events.push(Event::Finished(self.corrected(stop)));
         }
         Ok(())
     }
 
     /// Tells the user, right before the end, what the reply has cost them.
-    fn warn(&mut self, events: &mut Vec<Event>) {
-        let end = events.pop();
+    fn warn(&mut self, stop: &StopReason, events: &mut Vec<Event>) {
         if let Some(unread) = self.unread.take() {
             events.push(Event::Warning(format!("A part of the reply may be missing: {unread}.")));
         }
+        let lack = match stop {
+            StopReason::ToolUse => Some(NO_CALL),
+            StopReason::EndTurn if self.has_thinking && !self.has_answer => Some(NO_ANSWER),
+            _ => None,
+        };
         if !self.has_calls {
-            events.extend(self.text_calls.warning().map(Event::Warning));
+            events.extend(self.text_calls.warning().or(lack.map(str::to_owned)).map(Event::Warning));
         }
-        events.extend(end);
     }
 
     /// Tells a reply that waits for tools from one that is over: servers say that they have stopped where a tool is
     /// called, and the other way round. Tells one that reached its limit from one that filled the model's context: most
     /// servers have one word for both. A reply of fewer tokens than it was allowed was stopped by the context, and a higher
     /// limit would not help.
-    fn correct(&self, stop: &mut StopReason) {
+    fn corrected(&self, stop: StopReason) -> StopReason {
         match stop {
-            StopReason::EndTurn if self.has_calls => *stop = StopReason::ToolUse,
+            StopReason::EndTurn | StopReason::ToolUse if self.has_calls => StopReason::ToolUse,
+            StopReason::ToolUse => StopReason::EndTurn,
             // Without a count it is not known.
             StopReason::MaxTokens if self.limit.is_some_and(|limit| (1..limit.into()).contains(&self.written)) => {
-                *stop = StopReason::ContextFull;
+                StopReason::ContextFull
             }
-            StopReason::Other(word) | StopReason::Blocked(word) => *word = self.peer.quote(word, MAX_REASON),
-            _ => {}
+            StopReason::Other(word) => StopReason::Other(self.peer.quote(&word, MAX_REASON)),
+            StopReason::Blocked(word) => StopReason::Blocked(self.peer.quote(&word, MAX_REASON)),
+            stop => stop,
         }
     }
 }
@@ -280,13 +333,30 @@ pub(super) fn is_error(json: &Value) -> bool {
         || ["type", "object"].iter().any(|field| json.get(*field).is_some_and(|kind| kind == "error"))
 }
 
+/// Whether a line is the data of an event.
+fn is_event(line: &str) -> bool {
+    line.trim() == "[DONE]" || serde_json::from_str::<Map<String, Value>>(line).is_ok()
+}
+
+/// Whether the lines of a text are the reply of Ollama's own API.
+fn is_of_ollama(text: &str) -> bool {
+    let first = text.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
+    first.is_some_and(|first| first.get("done").is_some_and(Value::is_boolean) && first.get("model").is_some())
+}
+
 /// The input of a call: its JSON, or `given` where that has nothing in it. A tool without arguments often gets no
 /// text at all.
 pub(super) fn tool_input(json: String, given: Value) -> ToolInput {
     if json.trim().is_empty() {
-        return ToolInput::Json(if given.is_null() { Value::Object(Map::new()) } else { given });
+        return ToolInput::Json(if given.is_null() { json!({}) } else { given });
     }
     match loose_json::read_input(&json) {
+        Some(Value::Null) => ToolInput::Json(json!({})),
+        // Some servers encode it twice.
+        Some(Value::String(text)) => match loose_json::read_input(&text) {
+            Some(value) if value.is_object() => ToolInput::Json(value),
+            _ => ToolInput::Json(text.into()),
+        },
         Some(value) => ToolInput::Json(value),
         None => ToolInput::Malformed(json),
     }

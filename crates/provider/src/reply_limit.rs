@@ -83,6 +83,7 @@ impl ReplyLimit {
                 signature.value.len()
             }
             Event::ThinkingStarted
+            | Event::WasThinking
             | Event::ThinkingFinished { .. }
             | Event::Usage(_)
             | Event::Warning(_)

@@ -127,6 +127,10 @@ impl<const LIMIT: usize> Sse<LIMIT> {
             self.foreign.push('\n');
         }
         let value = value.strip_prefix(' ').unwrap_or(value);
+        // llama.cpp's, in place of an event of that name.
+        if field == "error" && value.starts_with('{') {
+            return each(SseEvent { name: field, data: value });
+        }
         match field {
             "data" => self.data.extend([value, "\n"]),
             "event" => value.clone_into(&mut self.name),

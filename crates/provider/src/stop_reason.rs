@@ -7,8 +7,7 @@
 use flemma_model::StopReason;
 
 /// Words for a reply that is whole, in lower case.
-const DONE: [&str; 9] =
-    ["stop", "eos", "eos_token", "end_turn", "stop_sequence", "tool_calls", "function_call", "complete", "completed"];
+const DONE: [&str; 7] = ["stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed"];
 
 /// Google's words for a reply that it refused to go on with.
 const BLOCKED: [&str; 9] = [
@@ -29,7 +28,7 @@ pub(super) fn stop_reason(word: &str, words: &str) -> StopReason {
     let named = || if words.is_empty() { word.to_owned() } else { format!("{word} ({words})") };
     // Servers write the words of others in capitals.
     match &*word.to_ascii_lowercase() {
-        "tool_use" => StopReason::ToolUse,
+        "tool_use" | "tool_calls" | "function_call" => StopReason::ToolUse,
         lower if DONE.contains(&lower) => StopReason::EndTurn,
         "max_tokens" | "length" | "max_output_tokens" => StopReason::MaxTokens,
         "refusal" | "content_filter" => StopReason::Refusal,

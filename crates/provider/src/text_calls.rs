@@ -11,6 +11,14 @@ const MAX_TEXT: usize = 64 * 1024;
 /// What a text ends with that ends in a call.
 const ENDS: [&str; 4] = ["}", "]", ">", "```"];
 
+/// What stands before the name of the tool: DeepSeek's form, an older one of the same, Kimi's, and that of gpt-oss.
+const BEFORE: [&str; 4] = [
+    "<｜tool▁call▁begin｜>",
+    "function<｜tool▁sep｜>",
+    "<|tool_call_begin|>functions.",
+    "<|channel|>commentaryto=functions.",
+];
+
 /// Looks for calls in the text of one reply.
 pub(super) struct TextCalls {
     /// The tools on offer.
@@ -57,4 +65,5 @@ fn calls(compact: &str, name: &str) -> bool {
     (is_json && compact.contains(&format!("\"name\":\"{name}\"")))
         || compact.contains(&format!("<function={name}>"))
         || compact.contains(&format!("<invokename=\"{name}\">"))
+        || BEFORE.iter().any(|before| compact.contains(&format!("{before}{name}")))
 }

@@ -70,6 +70,8 @@ pub(super) struct Vendor {
     pub prepare: fn(&Server, &Request) -> Result<Exchange, ProviderError>,
     /// What to ask the server about the model that a request is for.
     pub capability_probe: fn(&Server, &Request) -> Option<CapabilityProbe>,
+    /// Whether a reply in the vendor's protocol begins with this event.
+    pub begins_with: fn(&Value) -> bool,
     /// What the vendor's name for an error means, or a status for which the vendor has a meaning of its own; `None` if
     /// that says nothing.
     pub failure: fn(&str) -> Option<VendorFailure>,
@@ -107,6 +109,7 @@ impl Vendor {
             health: Health::of_key,
             prepare,
             capability_probe: |_, _| None,
+            begins_with: |_| false,
             failure: |_| None,
             headline: |_, _| None,
         }

@@ -147,11 +147,17 @@ impl Peer {
         ProviderError::new(ErrorKind::Interrupted, format!("{}: the connection closed {when}", self.host))
     }
 
-    /// A malformed event: says what is wrong with it and shows its beginning.
+    /// The error for a reply in another protocol.
+    pub fn speaks(&self, what: &str) -> ProviderError {
+        ProviderError::new(ErrorKind::InvalidRequest, format!("{} answers in {what}", self.host))
+    }
+
+    /// A malformed event: says what is wrong with it and shows its beginning, if there is any.
     pub fn malformed(&self, what: &str, data: &str) -> ProviderError {
         // What is wrong may hold what was sent.
         let (what, excerpt) = (self.quote(what, 120), self.quote(data, 80));
-        let message = format!("{} sent an invalid response: {what} in `{excerpt}`", self.host);
+        let place = if excerpt.is_empty() { excerpt } else { format!(" in `{excerpt}`") };
+        let message = format!("{} sent an invalid response: {what}{place}", self.host);
         ProviderError::new(ErrorKind::Malformed, message)
     }
 

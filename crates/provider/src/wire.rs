@@ -204,6 +204,11 @@ pub(super) fn plain_ids<'a, const LIMIT: usize>() -> CallIds<'a> {
     CallIds::new(|id| call_id(id, LIMIT), LIMIT)
 }
 
+/// The ids as they came, for an API that takes any but an empty one.
+pub(super) fn own_ids<'a>() -> CallIds<'a> {
+    CallIds::new(|id| if id.0.is_empty() { "_".into() } else { id.0.as_str().into() }, usize::MAX)
+}
+
 /// The ids for an API that takes nine letters and digits and nothing else. Those that are so are kept; others are a hash.
 pub(super) fn nine_ids<'a>() -> CallIds<'a> {
     fn nine(id: &str) -> String {

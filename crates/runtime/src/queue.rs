@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
 use super::disk::lock;
-use flemma_agent::Input;
+use flemma_agent::{Input, RequestId};
 use flemma_model::Event;
 use flemma_provider::reply_limit;
 
@@ -121,6 +121,21 @@ impl<J> Queue<J> {
             (false, false) => NextDrain::Woken,
         };
         (slice, next)
+    }
+
+    /// Takes what is there of the reply to a request, which is stopped.
+    pub fn take_reply(&self, conversation: ConversationId, request: RequestId) -> Vec<Event> {
+        let mut waiting = lock(&self.waiting);
+        let Waiting { notices, round, .. } = &mut *waiting;
+        let is_of_it = |notice: &Notice<J>| match notice {
+            Notice::Input(of, Input::Event { request: to, .. }) => *of == conversation && *to == request,
+            _ => false,
+        };
+        *round -= notices.iter().take(*round).filter(|notice| is_of_it(notice)).count();
+        let (reply, rest) = std::mem::take(notices).into_iter().partition(is_of_it);
+        *notices = rest;
+        let event = |notice| if let Notice::Input(_, Input::Event { event, .. }) = notice { Some(event) } else { None };
+        VecDeque::into_iter(reply).filter_map(event).collect()
     }
 
     /// Gives the last notices of a slice back, for which there was no time. The caller comes back at once.

@@ -5,7 +5,7 @@ use std::{
     future::Future,
     io,
     ops::ControlFlow,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -20,7 +20,7 @@ use url::Url;
 use super::{
     Attachments, ConversationId, Credentials, SkippedFile,
     disk::lock,
-    http::{Http, Timeouts},
+    http::{Http, Reading, Timeouts},
 };
 use flemma_chat as chat;
 use flemma_config::ProviderOptions;
@@ -88,6 +88,26 @@ pub enum RequestUpdate {
 /// Takes the updates of one request. It is called on the worker's threads.
 pub type OnUpdate = Arc<dyn Fn(RequestUpdate) + Send + Sync>;
 
+/// The reply to a request, once it is awaited.
+type Reply = Arc<OnceLock<Mutex<Reading<Box<dyn FnMut(Event) -> Result<(), ProviderError> + Send>>>>>;
+
+/// A request that was sent.
+pub struct Sent {
+    task: AbortHandle,
+    reply: Reply,
+}
+
+impl Sent {
+    /// Ends the request without an update about that. What is left of the reply comes before this returns: also its end, if the
+    /// server has said that it is complete.
+    pub fn stop(self) {
+        self.task.abort();
+        if let Some(reply) = self.reply.get() {
+            let _ = lock(reply).end(None);
+        }
+    }
+}
+
 /// Owns the threads, which start with the first task: an editor in which no conversation does anything has none.
 /// Dropping it stops every task without waiting for one.
 #[derive(Debug)]
@@ -135,8 +155,7 @@ impl Worker {
     }
 
     /// Sends a request: gets the key of `recipient` if need be, reads the files that the request shows, as
-    /// far as `readable` lets it, and performs the exchange. `on_update` hears of its events and its end; aborting the handle
-    /// ends it without an update.
+    /// far as `readable` lets it, and performs the exchange. `on_update` hears of its events and its end.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -148,13 +167,22 @@ impl Worker {
         readable: Readable,
         timeouts: Timeouts,
         on_update: OnUpdate,
-    ) -> io::Result<AbortHandle> {
-        let task = RequestTask { shared: Arc::clone(&self.shared), on_update, conversation, readable, timeouts };
-        self.spawn(async move {
+    ) -> io::Result<Sent> {
+        let reply = Reply::default();
+        let task = RequestTask {
+            shared: Arc::clone(&self.shared),
+            reply: Arc::clone(&reply),
+            on_update,
+            conversation,
+            readable,
+            timeouts,
+        };
+        let task = self.spawn(async move {
             if let Err(error) = task.run(recipient, request).await {
                 (task.on_update)(RequestUpdate::Failed(error));
             }
-        })
+        })?;
+        Ok(Sent { task, reply })
     }
 
     /// Asks the server of `recipient` for its models, with its key if it has one. `then` gets their names, or why there
@@ -255,6 +283,7 @@ impl Drop for Worker {
 /// What a request needs on its way.
 struct RequestTask {
     shared: Arc<Shared>,
+    reply: Reply,
     on_update: OnUpdate,
     conversation: ConversationId,
     readable: Readable,
@@ -271,14 +300,16 @@ impl RequestTask {
         let is_xml = request.parameters.calls_in_xml;
         let probe = if is_xml { None } else { provider.capability_probe(&request) };
         let exchange = if is_xml { xml_tools::prepare(&provider, &request) } else { provider.prepare(&request) };
-        let sink = |event| (self.on_update)(RequestUpdate::Event(event));
+        let on_update = Arc::clone(&self.on_update);
+        let sink = move |event| on_update(RequestUpdate::Event(event));
         match exchange? {
             Exchange::Http { request, decoder } => {
                 self.warn_of_plain_http(&request.url);
                 self.probe(probe);
                 let mut limit = ReplyLimit::new(max_reply_bytes);
-                let sink = |event| limit.pass(event, sink);
-                let result = self.shared.http.perform(request, decoder, self.timeouts, sink).await;
+                let sink = move |event| limit.pass(event, &sink);
+                let reading = self.reply.get_or_init(|| Mutex::new(Reading::new(decoder, Box::new(sink))));
+                let result = self.shared.http.perform(request, reading, self.timeouts).await;
                 if let Err(error) = &result {
                     self.shared.credentials.forget_refused(credential.as_ref(), error);
                     self.shared.refusals.learn(&provider, &model, error);

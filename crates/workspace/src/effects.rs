@@ -23,7 +23,7 @@ use flemma_agent::{
 use flemma_chat::{
     self as chat, AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Speaker, Text, TextEdit,
 };
-use flemma_model::{CallId, ToolInput, Usage};
+use flemma_model::{CallId, Event, ToolInput, Usage};
 use flemma_provider::{ErrorKind, ProviderError, auth::Environment};
 use flemma_runtime::{OnUpdate, Recipient, RequestUpdate, http::Timeouts};
 
@@ -189,8 +189,9 @@ impl Shell for Effects<'_> {
         Ok(())
     }
 
-    fn abort(&self, request: RequestId) {
-        self.conversation.tasks.abort_request(request);
+    fn abort(&self, request: RequestId) -> Vec<Event> {
+        self.conversation.tasks.stop_request(request);
+        self.workspace.background.mailbox.queue.take_reply(self.conversation.id, request)
     }
 
     fn later(&self, pause: Duration, input: Input) {

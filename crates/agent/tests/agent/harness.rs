@@ -59,6 +59,8 @@ pub struct Harness {
     /// Whether every source of tools has loaded.
     pub tools_ready: Cell<bool>,
     /// What was sent, and under which number.
+    /// What comes of a reply when its request is aborted.
+    pub unfed: RefCell<Vec<Event>>,
     pub sent: RefCell<Vec<(RequestId, Transcript)>>,
     timers: RefCell<Vec<(Duration, Input)>>,
     /// The tools that the shell believes to run.
@@ -97,6 +99,7 @@ impl Harness {
             pauses: Cell::new(0),
             is_paused: Cell::new(false),
             tools_ready: Cell::new(true),
+            unfed: RefCell::default(),
             sent: RefCell::default(),
             timers: RefCell::default(),
             running: RefCell::default(),
@@ -462,8 +465,9 @@ impl Shell for Harness {
         Ok(())
     }
 
-    fn abort(&self, request: RequestId) {
+    fn abort(&self, request: RequestId) -> Vec<Event> {
         self.note(format!("abort {}", request.0));
+        self.unfed.take()
     }
 
     fn later(&self, pause: Duration, input: Input) {

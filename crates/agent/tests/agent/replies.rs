@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use flemma_agent::{Activity, Input, RequestId};
-use flemma_model::{Event, StopReason, Usage};
+use flemma_model::{Event, StopReason, ToolInput, Usage};
 use flemma_provider::{ErrorKind, ProviderError, retry::MAX_ATTEMPTS};
 use serde_json::json;
 
@@ -312,4 +312,42 @@ fn a_provider_that_counts_nothing_uses_nothing() {
     harness.event(used(0, 0));
     harness.says("Well");
     assert_eq!(harness.log(&["used"]), [""; 0]);
+}
+
+#[test]
+fn a_reply_that_is_stopped_has_all_that_has_come() {
+    let harness = asking();
+    harness.event(prose("Well"));
+    let input = ToolInput::Malformed("{\"path\": \"a".to_owned());
+    let call = Event::ToolUse { id: "a".into(), name: "write".to_owned(), input };
+    harness.unfed.replace(vec![prose(", I"), call]);
+    harness.stop();
+    let text = harness.text();
+    assert!(text.contains("Well, I") && text.contains("{\"path\": \"a\n") && text.contains("aborted before"), "{text}");
+    assert_eq!(harness.log(&["run"]), [""; 0]);
+}
+
+#[test]
+fn a_reply_that_is_stopped_behind_its_end_is_complete() {
+    let harness = asking();
+    harness.event(prose("Well"));
+    harness.unfed.replace(vec![call("a", "read", json!({})), Event::Finished(StopReason::ToolUse)]);
+    harness.stop();
+    assert!(!harness.text().contains("aborted") && harness.text().contains("`read`"), "{}", harness.text());
+    assert_eq!(harness.session.activity(), Activity::Idle);
+    assert_eq!(harness.log(&["run"]), [""; 0], "nothing goes on by itself");
+    harness.go();
+    assert_eq!(harness.session.activity(), Activity::Executing { running: 1 });
+}
+
+#[test]
+fn a_reply_that_is_cut_off_in_a_call_is_not_answered_at_once() {
+    let harness = asking();
+    let input = ToolInput::Malformed("{\"path\": \"a".to_owned());
+    let cut = Event::ToolUse { id: "b".into(), name: "nonsense".to_owned(), input };
+    harness.reply([call("a", "read", json!({})), cut], StopReason::MaxTokens);
+    harness.tool("a", "one");
+    assert_eq!((harness.requests(), harness.session.activity()), (1, Activity::Idle));
+    harness.go();
+    assert_eq!(harness.requests(), 2);
 }

@@ -245,3 +245,26 @@ fn each_call_of_a_reply_has_an_id_of_its_own() {
     assert_eq!(ids, ["a", "a_2", "a_2_2", "a_3", "b__", "b___2"]);
     assert_eq!(flemma_chat::diagnostics(&live.page.document, &live.page.text), []);
 }
+
+#[test]
+fn prose_that_was_thinking_is_written_anew() {
+    let mut live = Live::new("@You:\nHello!");
+    for event in [text("Hm.\n@You: say\n"), text("so.\n"), Event::WasThinking, text("Hi"), Event::WasThinking] {
+        live.push(&event);
+    }
+    live.ends(
+        Ending::Complete,
+        "
+        @You:
+        Hello!
+
+        @Assistant:
+        <thinking>
+        Hm.
+        \\@You: say
+        so.
+        </thinking>
+
+        Hi",
+    );
+}

@@ -31,8 +31,8 @@
 //! The results of hosted tools are `web_search_tool_result`, `code_execution_tool_result`,
 //! `bash_code_execution_tool_result`, `text_editor_code_execution_tool_result` and others that end in the same way.
 //!
-//! One block is open at a time, as the API sends them. Servers that follow it leave out where a block begins or ends, or
-//! put one into another. Events after `message_stop` mean nothing.
+//! A delta belongs to the block at its place: calls may be open while other blocks are. Servers that follow the API leave out
+//! the place, or where a block begins or ends, or put one into another. Events after `message_stop` mean nothing.
 //!
 //! What another host than the vendor's has thought goes back to that host alone, also where it has no signature.
 
@@ -46,7 +46,7 @@ use crate::{
     signature::at_host,
     stop_reason::stop_reason,
 };
-use flemma_model::{CallId, Event, Hosted, HostedBlock, Signature, StopReason, Usage};
+use flemma_model::{CallId, Event, Hosted, HostedBlock, Signature, Usage};
 
 const COUNTS: CountNames = CountNames {
     input: &["/input_tokens"],
@@ -62,8 +62,8 @@ const COUNTS: CountNames = CountNames {
 pub(super) struct MessagesReply {
     host: String,
     ids: NewIds,
-    /// The block that is being read.
-    open: Option<ContentBlock>,
+    /// The blocks that are being read, with their places.
+    open: Vec<(Option<u64>, ContentBlock)>,
     cited: Cited,
     usage: Usage,
     stop: Option<String>,
@@ -80,18 +80,19 @@ enum ContentBlock {
 
 impl ReadReply for MessagesReply {
     fn read(&mut self, mut event: Value, events: &mut Vec<Event>) -> Result<(), Fault> {
+        let index = event.get("index").and_then(Value::as_u64);
         match text_of(&mut event, "type").ok_or(Fault::Foreign("an event without a type"))?.as_str() {
             "message_start" => self.count(event.pointer("/message/usage"), events),
-            "content_block_start" => self.begin(take(&mut event, "content_block"), events)?,
-            "content_block_delta" => self.extend(take(&mut event, "delta"), events)?,
-            "content_block_stop" => self.finish(events)?,
+            "content_block_start" => self.begin(index, take(&mut event, "content_block"), events)?,
+            "content_block_delta" => self.extend(index, take(&mut event, "delta"), events)?,
+            "content_block_stop" => self.finish(|of, _| is_same(of, index), events)?,
             "message_delta" => {
                 self.stop = text_of(&mut take(&mut event, "delta"), "stop_reason").or(self.stop.take());
                 self.count(event.get("usage"), events);
             }
             "message_stop" => return self.end(true, events),
             "message" => {
-                items(&event, "content").iter().try_for_each(|block| self.begin(block.clone(), events))?;
+                items(&event, "content").iter().try_for_each(|block| self.begin(None, block.clone(), events))?;
                 self.stop = text_of(&mut event, "stop_reason");
                 self.count(event.get("usage"), events);
                 return self.end(true, events);
@@ -101,14 +102,24 @@ impl ReadReply for MessagesReply {
         Ok(())
     }
 
+    fn may_end(&self) -> bool {
+        self.stop.is_some()
+    }
+
     fn end(&mut self, is_said: bool, events: &mut Vec<Event>) -> Result<(), Fault> {
-        if !is_said && self.stop.is_none() {
+        let is_cut = !is_said && !self.may_end();
+        if is_cut {
+            // A call that has begun is kept, though it is not whole.
+            self.open.retain(|(_, block)| matches!(block, ContentBlock::ToolUse { json, .. } if !json.is_empty()));
+        }
+        let finished = self.finish(|_, _| true, events);
+        if is_cut {
             return Ok(());
         }
-        let finished = self.finish(events);
         self.cited.end(events);
-        let stop = self.stop.take().map(|word| stop_reason(&word, ""));
-        events.push(Event::Finished(stop.unwrap_or_else(|| StopReason::Other("no stop_reason".to_owned()))));
+        // Servers leave the reason out before the end that they say.
+        let word = self.stop.take().unwrap_or_else(|| "end_turn".to_owned());
+        events.push(Event::Finished(stop_reason(&word, "")));
         Ok(finished?)
     }
 }
@@ -119,7 +130,7 @@ impl MessagesReply {
         Self {
             host: host.to_owned(),
             ids: NewIds::after(request),
-            open: None,
+            open: Vec::new(),
             cited: Cited::default(),
             usage: Usage::default(),
             stop: None,
@@ -127,15 +138,17 @@ impl MessagesReply {
     }
 
     /// Begins a block; says what is wrong with one that cannot be read, or with the one before.
-    fn begin(&mut self, mut block: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
-        let finished = self.finish(events);
+    fn begin(&mut self, index: Option<u64>, mut block: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        // A call may go on while another block does.
+        let goes_on = |block: &ContentBlock| matches!(block, ContentBlock::ToolUse { .. } | ContentBlock::Ignored);
+        let finished = self.finish(|of, block| is_same(of, index) || !goes_on(block), events);
         // What comes of one that cannot be read is not taken for a part of another.
-        self.open = Some(ContentBlock::Ignored);
+        self.open.push((index, ContentBlock::Ignored));
         let kind = block.get("type").and_then(Value::as_str).ok_or("a block without a type")?.to_owned();
         if kind != "text" {
             self.cited.end(events);
         }
-        self.open = Some(match kind.as_str() {
+        let begun = match kind.as_str() {
             "text" => {
                 let text = text_of(&mut block, "text").unwrap_or_default();
                 push_text(text.clone(), events);
@@ -174,34 +187,48 @@ impl MessagesReply {
                 ContentBlock::HostedResult { id: CallId(id.to_owned()), raw: block }
             }
             _ => ContentBlock::Ignored,
-        });
+        };
+        self.open.pop();
+        self.open.push((index, begun));
         finished
     }
 
-    /// Takes a delta. It begins the block that it needs, if another or none is open.
-    fn extend(&mut self, delta: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
-        let kind = str_of(&delta, "type");
-        let needed = match (kind, &self.open) {
+    /// Takes a delta of the block at a place. It begins the block that it needs, if another or none is open there.
+    fn extend(&mut self, index: Option<u64>, delta: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        let place = |open: &[(_, _)]| open.iter().rposition(|(of, _)| is_same(*of, index));
+        let mut at = place(&self.open);
+        let needed = match (str_of(&delta, "type"), at.map(|at| &self.open[at].1)) {
             (_, Some(ContentBlock::Ignored))
-            | ("text_delta" | "citations_delta", Some(ContentBlock::Text { .. }))
-            | ("thinking_delta" | "signature_delta", Some(ContentBlock::Thinking { .. })) => None,
+            | ("text_delta", Some(ContentBlock::Text { .. }))
+            | ("thinking_delta", Some(ContentBlock::Thinking { .. })) => None,
             ("text_delta", _) => Some("text"),
             ("thinking_delta", _) => Some("thinking"),
             _ => None,
         };
         if let Some(kind) = needed {
-            self.begin(json!({ "type": kind }), events)?;
+            self.begin(index, json!({ "type": kind }), events)?;
+            at = place(&self.open);
         }
-        match &mut self.open {
-            Some(block) => block.extend(delta, events),
-            None => Err("a delta for a block that is not open"),
-        }
+        let (_, block) = at.and_then(|at| self.open.get_mut(at)).ok_or("a delta for a block that is not open")?;
+        block.extend(delta, events)
     }
 
-    /// Ends the open block; says what is wrong with one that is not whole.
-    fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), &'static str> {
+    /// Ends open blocks; says what is wrong with one that is not whole.
+    fn finish(
+        &mut self,
+        ends: impl Fn(Option<u64>, &ContentBlock) -> bool,
+        events: &mut Vec<Event>,
+    ) -> Result<(), &'static str> {
+        let mut outcome = Ok(());
+        for (_, block) in self.open.extract_if(.., |(of, block)| ends(*of, block)).collect::<Vec<_>>() {
+            outcome = outcome.and(self.end_block(block, events));
+        }
+        outcome
+    }
+
+    fn end_block(&mut self, block: ContentBlock, events: &mut Vec<Event>) -> Result<(), &'static str> {
         let hosted = |block| Event::Hosted(Hosted::of(NAME, block));
-        match self.open.take().unwrap_or(ContentBlock::Ignored) {
+        match block {
             ContentBlock::Ignored => {}
             ContentBlock::Text { text, citations } => self.cited.note(text, citations),
             ContentBlock::Thinking { signature } => {
@@ -240,6 +267,11 @@ impl MessagesReply {
             events.push(Event::Usage(usage));
         }
     }
+}
+
+/// Whether both may be the place of one block: servers leave it out.
+fn is_same(of: Option<u64>, index: Option<u64>) -> bool {
+    of.is_none() || index.is_none() || of == index
 }
 
 impl ContentBlock {

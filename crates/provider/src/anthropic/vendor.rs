@@ -7,6 +7,7 @@ use crate::{
     attachment::AttachmentLimits,
     connection::{self, base_url},
     credential::KeySource,
+    reply::str_of,
     signature::{is_at_home, is_one_word},
     vendor::Vendor,
     vendor_error::VendorFailure,
@@ -51,6 +52,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
     signs_text: |signature| !signature.value.starts_with('@'),
     // Every model takes both tools, in any limits.
     hosts: |_, _, _| Ok(()),
+    begins_with: |event| ["message", "message_start", "content_block_start"].contains(&str_of(event, "type")),
     failure,
     ..Vendor::new(
         NAME,

@@ -45,9 +45,10 @@
 //! | `code_interpreter_call` | handled in `output_item.done`                                                           |
 //! | any other               | ignored on purpose: no such tool is offered                                             |
 //!
-//! One item is open at a time, as the API sends them; hosted calls come whole and count as none. Servers that follow it
-//! leave out where an item begins or ends, which item a delta belongs to, or everything but the last event. Events after
-//! the end mean nothing.
+//! Several items may be open at a time, and an event belongs to the one that it names by its place or an id. A call has one
+//! id, and what comes again with that id is the same call. Hosted calls come whole and count as none. Servers that follow the
+//! API leave out where an item begins or ends, which item a delta belongs to, or everything but the last event. Events
+//! after the end mean nothing.
 
 use serde_json::{Value, json};
 
@@ -79,16 +80,52 @@ const COUNTS: CountNames = CountNames {
 /// Reads one response of the Responses API.
 #[derive(Default)]
 pub(super) struct ResponsesReply {
-    open: Option<Open>,
-    /// The places of the items that are complete.
-    done: Vec<Option<u64>>,
+    open: Vec<Open>,
+    /// The items that are complete.
+    done: Vec<Key>,
     /// A part of it was a refusal.
     refused: bool,
 }
 
-/// The item that is being read.
-struct Open {
+/// What tells an item from others. Servers leave any of it out.
+#[derive(Clone, Default)]
+struct Key {
     index: Option<u64>,
+    item: Option<String>,
+    call: Option<String>,
+}
+
+impl Key {
+    /// What an event about `item` says; that is null where the event is about a piece of one.
+    fn of(event: &Value, item: &Value) -> Self {
+        let text = |value: &Value, field| Some(str_of(value, field).to_owned()).filter(|text| !text.is_empty());
+        Self {
+            index: event.get("output_index").and_then(Value::as_u64),
+            item: text(event, "item_id").or_else(|| text(item, "id")),
+            call: text(item, "call_id"),
+        }
+    }
+
+    /// Whether both may be one item. Some servers write another id in each event, so the place goes first.
+    fn may_be(&self, other: &Self) -> bool {
+        let is_item = || both(&self.index, &other.index).or_else(|| both(&self.item, &other.item));
+        both(&self.call, &other.call).or_else(is_item) != Some(false)
+    }
+
+    /// Whether both have the same id.
+    fn has_id_of(&self, other: &Self) -> bool {
+        both(&self.call, &other.call).or_else(|| both(&self.item, &other.item)) == Some(true)
+    }
+}
+
+/// Whether two values are the same; `None` where one is not known.
+fn both<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> Option<bool> {
+    Some(one.as_ref()? == other.as_ref()?)
+}
+
+/// An item that is being read.
+struct Open {
+    key: Key,
     item: Item,
     /// Something of it has been handed on.
     shown: bool,
@@ -99,7 +136,7 @@ struct Open {
 enum Item {
     Message,
     Reasoning,
-    FunctionCall { id: Option<String>, name: String, arguments: String },
+    FunctionCall { name: String, arguments: String },
 }
 
 impl ReadReply for ResponsesReply {
@@ -110,17 +147,19 @@ impl ReadReply for ResponsesReply {
         }
         let kind = text_of(&mut event, "type").ok_or(Fault::Foreign("an event without a type"))?;
         let Some(kind) = kind.strip_prefix("response.") else { return Ok(()) };
-        let index = event.get("output_index").and_then(Value::as_u64);
+        let item = take(&mut event, "item");
+        let key = Key::of(&event, &item);
         match kind {
-            "output_item.added" => self.begin(index, take(&mut event, "item"), events)?,
-            "output_item.done" => self.finish(index, take(&mut event, "item"), events)?,
+            "output_item.added" => drop(self.begin(key, item, events)?),
+            "output_item.done" => self.finish(key, item, events)?,
             "completed" | "incomplete" => {
                 let mut response = take(&mut event, "response");
                 let mut outcome = Ok(());
                 if let Value::Array(items) = take(&mut response, "output") {
-                    for (index, item) in (0..).map(Some).zip(items) {
-                        if kind == "completed" && !self.is_done(index) {
-                            outcome = outcome.and(self.finish(index, item, events));
+                    for (index, item) in items.into_iter().enumerate().filter(|_| kind == "completed") {
+                        let key = Key::of(&json!({ "output_index": index }), &item);
+                        if !self.has_come(&key) {
+                            outcome = outcome.and(self.finish(key, item, events));
                         }
                     }
                 }
@@ -134,7 +173,7 @@ impl ReadReply for ResponsesReply {
                 let error = event.pointer_mut("/response/error").map(Value::take).unwrap_or_default();
                 return Err(Fault::Error(json!({ "error": error })));
             }
-            kind => self.extend(kind, index, event, events)?,
+            kind => self.extend(kind, key, event, events)?,
         }
         Ok(())
     }
@@ -143,118 +182,128 @@ impl ReadReply for ResponsesReply {
         if is_said {
             let stop = self.stop("completed", None, events);
             events.push(Event::Finished(stop));
+        } else {
+            // What has begun is kept, though it is not whole.
+            self.open
+                .retain(|open| !matches!(&open.item, Item::FunctionCall { arguments, .. } if arguments.is_empty()));
+            self.close(|_| true, events);
         }
         Ok(())
     }
 }
 
 impl ResponsesReply {
-    /// Whether the item at a place has come already. Of items without a place the count says it.
-    fn is_done(&self, index: Option<u64>) -> bool {
-        let unplaced = self.done.iter().filter(|done| done.is_none()).count() as u64;
-        self.done.contains(&index) || index.is_some_and(|index| index < unplaced)
+    /// The place of the open item of a kind that an event is about; `None` if it may be about several.
+    fn find(&self, kind: &str, key: &Key) -> Option<usize> {
+        let fits = |open: &&Open| open.item.kind() == kind && open.key.may_be(key);
+        let is_only = self.open.iter().filter(fits).count() == 1;
+        self.open.iter().position(|open| fits(&open) && (is_only || open.key.has_id_of(key)))
     }
 
-    /// Begins an item; says what is wrong with one that cannot be read.
-    fn begin(&mut self, index: Option<u64>, mut item: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+    /// Whether an item is complete. Its place alone does not say it.
+    fn is_done(&self, key: &Key) -> bool {
+        self.done.iter().any(|done| done.may_be(key) && done.has_id_of(key))
+    }
+
+    /// Whether an item in the list at the end has come already. Of items without a place the count says it.
+    fn has_come(&self, key: &Key) -> bool {
+        let unplaced = self.done.iter().filter(|done| done.index.is_none()).count() as u64;
+        self.is_done(key)
+            || self.done.iter().any(|done| done.index == key.index)
+            || key.index.is_some_and(|index| index < unplaced)
+    }
+
+    /// Begins an item; `false` for one that has come already or is none of ours. Says what is wrong with one that cannot be
+    /// read. Prose and thinking end where the other begins.
+    fn begin(&mut self, key: Key, mut item: Value, events: &mut Vec<Event>) -> Result<bool, &'static str> {
         let kind = text_of(&mut item, "type").ok_or("an item without a type")?;
         let item = match kind.as_str() {
             "message" => Item::Message,
             "reasoning" => Item::Reasoning,
             "function_call" => {
                 let name = text_of(&mut item, "name").ok_or("a function call without a name")?;
-                Item::FunctionCall { id: text_of(&mut item, "call_id"), name, arguments: String::new() }
+                Item::FunctionCall { name, arguments: String::new() }
             }
             other => {
                 // It is only told of here: it counts once it is complete.
                 events
                     .extend(hosted::name(other).map(|name| Event::ToolUseProgress { name: name.to_owned(), bytes: 0 }));
-                return Ok(());
+                return Ok(false);
             }
         };
-        self.close(events);
-        match &item {
-            Item::Message => {}
-            Item::Reasoning => events.push(Event::ThinkingStarted),
-            Item::FunctionCall { name, .. } => events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 }),
+        let is_open = |open: &Open| both(&open.key.call, &key.call) == Some(true);
+        if self.is_done(&key) || self.open.iter().any(is_open) {
+            return Ok(false);
         }
-        self.open = Some(Open { index, item, shown: false, sources: Vec::new() });
-        Ok(())
+        match &item {
+            Item::FunctionCall { name, .. } => events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 }),
+            _ => self.close(|item| !matches!(item, Item::FunctionCall { .. }), events),
+        }
+        if let Item::Reasoning = item {
+            events.push(Event::ThinkingStarted);
+        }
+        self.open.push(Open { key, item, shown: false, sources: Vec::new() });
+        Ok(true)
     }
 
-    /// Takes a piece of the open item; says so when that is of another kind.
-    fn extend(
-        &mut self,
-        kind: &str,
-        index: Option<u64>,
-        mut event: Value,
-        events: &mut Vec<Event>,
-    ) -> Result<(), &'static str> {
-        let needed = match kind {
-            "output_text.delta" | "refusal.delta" => Some("message"),
-            "reasoning_summary_text.delta" | "reasoning_text.delta" => Some("reasoning"),
-            _ => None,
+    /// Takes a piece of an open item; says so when none is open that it belongs to.
+    fn extend(&mut self, kind: &str, key: Key, mut event: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        let needed = match kind.split('.').next().unwrap_or_default() {
+            "output_text" | "refusal" => "message",
+            "function_call_arguments" => "function_call",
+            word if word.starts_with("reasoning_") => "reasoning",
+            _ => return Ok(()),
         };
-        let is_open = |open: &Open| index.is_none() || open.index.is_none() || open.index == index;
-        if let Some(kind) = needed
-            && !self.open.as_ref().is_some_and(|open| is_open(open) && open.item.kind() == kind)
-        {
-            self.begin(index, json!({ "type": kind }), events)?;
+        let is_delta = kind.ends_with(".delta");
+        let mut at = self.find(needed, &key);
+        if at.is_none() && needed == "function_call" {
+            return Err("a delta for a function call that is not open");
         }
-        let mut open = self.open.as_mut().filter(|open| is_open(open));
+        if at.is_none() && is_delta {
+            self.begin(key.clone(), json!({ "type": needed }), events)?;
+            at = self.find(needed, &key);
+        }
+        let Some(open) = at.and_then(|at| self.open.get_mut(at)) else { return Ok(()) };
         let delta = text_of(&mut event, "delta").unwrap_or_default();
-        let shown = open.as_ref().is_some_and(|open| open.shown);
-        if let Some(open) = open.as_mut().filter(|_| kind.ends_with(".delta")) {
-            open.shown |= !delta.is_empty();
-        }
-        match (kind, open.as_mut().map(|open| &mut open.item)) {
-            ("output_text.delta", Some(Item::Message)) => push_text(delta, events),
-            ("refusal.delta", Some(Item::Message)) => {
+        let shown = open.shown;
+        open.shown |= is_delta && !delta.is_empty();
+        match (kind, &mut open.item) {
+            ("output_text.delta", _) => push_text(delta, events),
+            ("refusal.delta", _) => {
                 self.refused = true;
                 push_text(delta, events);
             }
-            ("output_text.annotation.added", _) => {
-                if let Some(open) = open {
-                    hosted::cite(&take(&mut event, "annotation"), &mut open.sources);
-                }
-            }
-            ("reasoning_summary_part.added", Some(Item::Reasoning)) if shown => {
-                push_thinking(PART_BREAK.to_owned(), events);
-            }
-            ("reasoning_summary_part.added", Some(Item::Reasoning)) => {}
-            ("reasoning_summary_text.delta" | "reasoning_text.delta", Some(Item::Reasoning)) => {
-                push_thinking(delta, events);
-            }
-            ("function_call_arguments.delta", Some(Item::FunctionCall { name, arguments, .. })) => {
+            ("output_text.annotation.added", _) => hosted::cite(&take(&mut event, "annotation"), &mut open.sources),
+            ("reasoning_summary_part.added", _) if shown => push_thinking(PART_BREAK.to_owned(), events),
+            ("reasoning_summary_text.delta" | "reasoning_text.delta", _) => push_thinking(delta, events),
+            ("function_call_arguments.delta", Item::FunctionCall { name, arguments }) => {
                 arguments.push_str(&delta);
                 events.push(Event::ToolUseProgress { name: name.clone(), bytes: arguments.len() });
             }
-            ("function_call_arguments.done", Some(Item::FunctionCall { arguments, .. })) => {
+            ("function_call_arguments.done", Item::FunctionCall { arguments, .. }) => {
                 *arguments = text_of(&mut event, "arguments").ok_or("the end of arguments without arguments")?;
-            }
-            ("function_call_arguments.delta" | "function_call_arguments.done", _) => {
-                return Err("a delta for a function call that is not open");
             }
             _ => {}
         }
         Ok(())
     }
 
-    /// Ends an item. One that was never begun comes whole.
-    fn finish(&mut self, index: Option<u64>, mut item: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
-        self.done.push(index);
+    /// Ends an item. One that was never begun comes whole, and one that has ended does not come again.
+    fn finish(&mut self, key: Key, mut item: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
         if let Some(result) = hosted::events(&item)? {
+            self.done.push(key);
             events.extend(result);
             return Ok(());
         }
         let kind = str_of(&item, "type").to_owned();
-        let is_open =
-            |open: &Open| (open.index == index || open.index.is_none() || index.is_none()) && open.item.kind() == kind;
-        if !self.open.as_ref().is_some_and(is_open) {
-            self.begin(index, item.clone(), events)?;
-        }
+        let at = match self.find(&kind, &key) {
+            None if self.is_done(&key) => return Ok(()),
+            None if self.begin(key.clone(), item.clone(), events)? => self.open.len().checked_sub(1),
+            at => at,
+        };
+        self.done.push(key.clone());
         // What has not begun now is none of ours.
-        let Some(mut open) = self.open.take_if(|open| is_open(open)) else { return Ok(()) };
+        let Some(mut open) = at.map(|at| self.open.remove(at)) else { return Ok(()) };
         match open.item {
             Item::Message => {
                 let refusals = texts(&item, "content", "refusal");
@@ -272,32 +321,30 @@ impl ResponsesReply {
                 }
                 events.push(Event::ThinkingFinished { signature: reasoning::sign(&item) });
             }
-            Item::FunctionCall { id, name, arguments } => {
-                let id = text_of(&mut item, "call_id").or(id).unwrap_or_else(|| made_up_id("call").0);
+            Item::FunctionCall { name, arguments } => {
                 let all = text_of(&mut item, "arguments").filter(|all| !all.is_empty()).unwrap_or(arguments);
-                events.push(call(id, name, all));
+                events.push(call(key.call.or(open.key.call), name, all));
             }
         }
         Ok(())
     }
 
-    /// Ends the open item, of which nothing more is to come.
-    fn close(&mut self, events: &mut Vec<Event>) {
-        let Some(open) = self.open.take() else { return };
-        self.done.push(open.index);
-        hosted::push_citations(open.sources, events);
-        match open.item {
-            Item::Reasoning => events.push(Event::ThinkingFinished { signature: None }),
-            Item::FunctionCall { id, name, arguments } => {
-                events.push(call(id.unwrap_or_else(|| made_up_id("call").0), name, arguments));
+    /// Ends the open items of which nothing more is to come.
+    fn close(&mut self, ends: impl Fn(&Item) -> bool, events: &mut Vec<Event>) {
+        for open in self.open.extract_if(.., |open| ends(&open.item)) {
+            self.done.push(open.key.clone());
+            hosted::push_citations(open.sources, events);
+            match open.item {
+                Item::Reasoning => events.push(Event::ThinkingFinished { signature: None }),
+                Item::FunctionCall { name, arguments } => events.push(call(open.key.call, name, arguments)),
+                Item::Message => {}
             }
-            Item::Message => {}
         }
     }
 
     /// Why the reply ends.
     fn stop(&mut self, kind: &str, reason: Option<&Value>, events: &mut Vec<Event>) -> StopReason {
-        self.close(events);
+        self.close(|_| true, events);
         match reason.and_then(Value::as_str) {
             _ if kind == "completed" && self.refused => StopReason::Refusal,
             _ if kind == "completed" => StopReason::EndTurn,
@@ -318,6 +365,7 @@ impl Item {
     }
 }
 
-fn call(id: String, name: String, arguments: String) -> Event {
-    Event::ToolUse { id: CallId(id), name, input: tool_input(arguments, Value::Null) }
+fn call(id: Option<String>, name: String, arguments: String) -> Event {
+    let id = id.map_or_else(|| made_up_id("call"), CallId);
+    Event::ToolUse { id, name, input: tool_input(arguments, Value::Null) }
 }

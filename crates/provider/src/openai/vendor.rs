@@ -8,6 +8,7 @@ use crate::{
     connection::{self, VERSIONED_URL},
     credential::KeySource,
     hosted::{HostedProblem, HostedTool},
+    reply::str_of,
     reply::{Fault, ReadReply},
     signature::{at_host, is_at_home},
     vendor::Vendor,
@@ -41,6 +42,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
         HostedTool::WebSearch(_) | HostedTool::CodeExecution => Ok(()),
     },
     failure,
+    begins_with: |event| str_of(event, "type").starts_with("response.") || str_of(event, "object") == "response",
     ..Vendor::new(
         NAME,
         |table| {

@@ -2,26 +2,39 @@
 //!
 //! OpenAI sends a call in pieces with an `index`, the id and the name in the first one. Others send a call in one
 //! piece, leave out the index (<https://github.com/ollama/ollama/issues/7881>), give every call the index 0, leave
-//! out the id or leave it empty, repeat id and name in every piece, or send the arguments as an object. So a piece
-//! belongs to the call with its index or its id; and where that cannot be told, a name begins a new call as soon as
-//! the call before it is complete JSON.
+//! out the id or leave it empty, send another one in each piece, repeat id and name in every piece, send the arguments as an
+//! object, or leave out the `function` around both. So a piece belongs to the call with its index or its id; and where that
+//! cannot be told, a name begins a new call as soon as the call before it is complete JSON.
+//!
+//! The arguments are the pieces one after the other. Where that is no JSON, the pieces may be one object that comes again, or
+//! that grows. Two different objects are no arguments: nobody knows which one the model meant.
 
-use serde_json::Value;
+use serde_json::{Deserializer, Map, Value};
 
 use super::opaque;
-use crate::reply::{NewIds, take, text_of, tool_input};
-use flemma_model::Event;
+use crate::{
+    Request,
+    reply::{NewIds, take, text_of, tool_input},
+};
+use flemma_model::{Event, ToolInput};
+
+/// The end of a call in the form that many models were taught.
+const CLOSE: &str = "</tool_call>";
 
 /// The calls of one reply.
-#[derive(Default)]
-pub(super) struct PartialCalls(Vec<Call>);
+pub(super) struct PartialCalls {
+    calls: Vec<Call>,
+    /// The tools on offer.
+    names: Vec<String>,
+}
 
 #[derive(Default)]
 struct Call {
     index: Option<u64>,
     id: String,
     name: String,
-    arguments: String,
+    /// The pieces of the arguments.
+    arguments: Vec<String>,
     /// What the host wants back with it.
     extra: Value,
 }
@@ -29,62 +42,104 @@ struct Call {
 impl Call {
     /// Whether nothing can be missing any more.
     fn is_complete(&self) -> bool {
-        serde_json::from_str::<Value>(&self.arguments).is_ok()
+        serde_json::from_str::<Value>(&self.arguments.concat()).is_ok()
+    }
+
+    /// The arguments, as far as it is plain which ones are meant.
+    fn input(&self) -> ToolInput {
+        let all = self.arguments.concat();
+        let text = all.trim_end().strip_suffix(CLOSE).unwrap_or(&all);
+        let input = tool_input(text.to_owned(), Value::Null);
+        if let ToolInput::Json(_) = input {
+            return input;
+        }
+        let again = Deserializer::from_str(text).into_iter::<Map<String, Value>>().collect::<Result<Vec<_>, _>>();
+        let again = again.ok().and_then(|mut objects| {
+            objects.sort_by_key(Map::is_empty);
+            let first = objects.first()?;
+            objects.iter().all(|other| other.is_empty() || other == first).then(|| first.clone())
+        });
+        let grows = self.arguments.windows(2).all(|pair| pair[1].starts_with(&pair[0]));
+        let last = self.arguments.last().filter(|_| grows).and_then(|last| serde_json::from_str(last).ok());
+        again.or(last).map_or(input, |object| ToolInput::Json(object.into()))
     }
 }
 
 impl PartialCalls {
+    /// The calls of the reply to a request.
+    pub fn of(request: &Request) -> Self {
+        Self { calls: Vec::new(), names: request.tools.iter().map(|tool| tool.name.clone()).collect() }
+    }
+
+    fn is_offered(&self, name: &str) -> bool {
+        self.names.iter().any(|offered| offered == name)
+    }
+
     /// Takes one piece of one call, an element of `delta.tool_calls`.
     pub fn take(&mut self, mut piece: Value, events: &mut Vec<Event>) {
         let index = piece.get("index").and_then(Value::as_u64);
         let id = text_of(&mut piece, "id").unwrap_or_default();
         let extra = take(&mut piece, opaque::OF_CALL);
-        let mut function = take(&mut piece, "function");
+        let mut function = Some(take(&mut piece, "function")).filter(Value::is_object).unwrap_or(piece);
         let name = text_of(&mut function, "name").unwrap_or_default();
         let arguments = match take(&mut function, "arguments") {
             Value::String(text) => text,
             Value::Null => String::new(),
             other => other.to_string(),
         };
-        let call = self.find(index, &id, &name, &arguments);
+        let at = self.find(index, &id, &name, &arguments);
+        let is_rest = self.is_rest(at, &name);
+        let call = &mut self.calls[at];
         if call.id.is_empty() {
             call.id = id;
         }
-        if call.name.is_empty() {
-            call.name = name;
+        if call.name.is_empty() || is_rest {
+            call.name.push_str(&name);
         }
         if call.extra.is_null() {
             call.extra = extra;
         }
-        call.arguments.push_str(&arguments);
-        events.push(Event::ToolUseProgress { name: call.name.clone(), bytes: call.arguments.len() });
+        call.arguments.extend(Some(arguments).filter(|arguments| !arguments.is_empty()));
+        let bytes = call.arguments.iter().map(String::len).sum();
+        events.push(Event::ToolUseProgress { name: call.name.clone(), bytes });
     }
 
-    /// The call that a piece belongs to, begun if it is the first of it.
-    fn find(&mut self, index: Option<u64>, id: &str, name: &str, arguments: &str) -> &mut Call {
+    /// Whether a name is the rest of the one that a call has so far.
+    fn is_rest(&self, at: usize, name: &str) -> bool {
+        let begun = &self.calls[at].name;
+        !self.is_offered(begun) && self.is_offered(&format!("{begun}{name}"))
+    }
+
+    /// The place of the call that a piece belongs to, begun if it is the first of it.
+    fn find(&mut self, index: Option<u64>, id: &str, name: &str, arguments: &str) -> usize {
         let known = match index {
-            Some(index) => self.0.iter().rposition(|call| call.index == Some(index)),
-            None if !id.is_empty() => self.0.iter().rposition(|call| call.id == id),
-            None => self.0.len().checked_sub(1),
+            Some(index) => self.calls.iter().rposition(|call| call.index == Some(index)),
+            None if !id.is_empty() => self.calls.iter().rposition(|call| call.id == id),
+            None => self.calls.len().checked_sub(1),
         };
         let same = known.filter(|&at| {
-            let call = &self.0[at];
-            let other_id = !id.is_empty() && !call.id.is_empty() && id != call.id;
-            let anew = id.is_empty() && !name.is_empty() && !arguments.is_empty() && call.is_complete();
+            let call = &self.calls[at];
+            let other_id = !id.is_empty() && !call.id.is_empty() && id != call.id && !name.is_empty();
+            let is_bare = id.is_empty() && call.id.is_empty() && !name.is_empty() && !call.name.is_empty();
+            let other_name = name != call.name && !self.is_rest(at, name);
+            let anew = is_bare && (other_name || (!arguments.is_empty() && call.is_complete()));
             !other_id && !anew
         });
-        let at = same.unwrap_or_else(|| {
-            self.0.push(Call { index, ..Call::default() });
-            self.0.len() - 1
-        });
-        &mut self.0[at]
+        same.unwrap_or_else(|| {
+            self.calls.push(Call { index, ..Call::default() });
+            self.calls.len() - 1
+        })
     }
 
     /// The calls, complete and in the order in which they began, each behind what `host` wants back with it; and what is wrong
-    /// with one that is left out.
-    pub fn finish(self, host: &str, ids: &mut NewIds) -> (Vec<Event>, Result<(), &'static str>) {
+    /// with one that is left out. The reply may be cut off in one of them.
+    pub fn finish(&mut self, host: &str, ids: &mut NewIds, is_cut: bool) -> (Vec<Event>, Result<(), &'static str>) {
         let (mut events, mut outcome) = (Vec::new(), Ok(()));
-        for Call { id, name, arguments, extra, .. } in self.0 {
+        // Of a call without arguments nothing is lost.
+        let calls = std::mem::take(&mut self.calls).into_iter().filter(|call| !is_cut || !call.arguments.is_empty());
+        for call in calls {
+            let input = call.input();
+            let Call { id, name, extra, .. } = call;
             if name.is_empty() {
                 outcome = Err("a tool call without a name");
                 continue;
@@ -92,7 +147,6 @@ impl PartialCalls {
             if !extra.is_null() {
                 events.extend(opaque::mark(opaque::data(opaque::OF_CALL, &extra, host)));
             }
-            let input = tool_input(arguments, Value::Null);
             events.push(Event::ToolUse { id: ids.take(id, "call"), name, input });
         }
         (events, outcome)

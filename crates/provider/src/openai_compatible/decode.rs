@@ -14,6 +14,7 @@
 //! |-------------------------------------|-----------------------------------------------------------------------|
 //! | `delta`                             | handled, see below                                                    |
 //! | `message`                           | handled like it in a reply without deltas: others have all of it again|
+//! | `text`                              | handled: prose, as completions without chat have it                   |
 //! | `finish_reason`                     | handled: why the reply ends                                           |
 //! | `index`, `logprobs`                 | ignored on purpose                                                    |
 //!
@@ -22,9 +23,9 @@
 //! | `content`                           | handled: prose; a list of parts as Mistral has it, too; see `think_tags`|
 //! | `reasoning_content`, `reasoning`    | handled: thinking; the first of the two that is there                 |
 //! | `refusal`                           | handled: prose, and the reply ends as a refusal                       |
-//! | `tool_calls`                        | handled: put together by `calls`, handed on at the end                |
+//! | `tool_calls`, `function_call`       | handled: put together by `calls`, handed on at the end                |
 //! | `reasoning_details`                 | handled: see `opaque`                                                 |
-//! | `role`, `audio`, `function_call`    | ignored on purpose: known, not asked for, and long gone               |
+//! | `role`, `audio`                     | ignored on purpose: known, or not asked for                           |
 //!
 //! Thinking ends where something else begins. Chunks after the end mean nothing.
 
@@ -79,7 +80,7 @@ impl CompletionsReply {
             thinking: None,
             details: Vec::new(),
             tags: ThinkTags::new(has_think_tags),
-            calls: PartialCalls::default(),
+            calls: PartialCalls::of(request),
             ids: NewIds::after(request),
             has_deltas: false,
             refused: false,
@@ -102,22 +103,25 @@ impl ReadReply for CompletionsReply {
             let (delta, message) = (take(&mut choice, "delta"), take(&mut choice, "message"));
             self.has_deltas |= says_something(&delta);
             self.extend(if self.has_deltas { delta } else { message }, events);
+            self.content(text_of(&mut choice, "text").unwrap_or_default(), events);
             self.stop = text_of(&mut choice, "finish_reason").filter(|reason| !reason.is_empty()).or(self.stop.take());
         }
         if let Some(usage) = chunk.get("usage").and_then(|usage| COUNTS.read(usage, Usage::default())) {
             events.push(Event::Usage(usage));
-            if is_last {
+            if is_last && self.may_end() {
                 return self.end(false, events);
             }
         }
         Ok(())
     }
 
-    /// Hands the calls on and ends the reply, if the server has said that it ends or why.
+    fn may_end(&self) -> bool {
+        self.stop.is_some()
+    }
+
+    /// Hands the calls on, and ends the reply if the server has said that it ends or why.
     fn end(&mut self, is_said: bool, events: &mut Vec<Event>) -> Result<(), Fault> {
-        if !is_said && self.stop.is_none() {
-            return Ok(());
-        }
+        let is_cut = !is_said && !self.may_end();
         let rest = self.tags.rest();
         self.piece(rest, events);
         self.end_thinking(events);
@@ -125,8 +129,11 @@ impl ReadReply for CompletionsReply {
             let details = std::mem::take(&mut self.details).into();
             events.extend(opaque::mark(opaque::data(opaque::DETAILS, &details, &self.host)));
         }
-        let (calls, outcome) = std::mem::take(&mut self.calls).finish(&self.host, &mut self.ids);
+        let (calls, outcome) = self.calls.finish(&self.host, &mut self.ids, is_cut);
         events.extend(calls);
+        if is_cut {
+            return Ok(());
+        }
         // Servers leave the reason out before `[DONE]`.
         let word = self.stop.take().unwrap_or_else(|| "stop".to_owned());
         let stop = if self.refused { StopReason::Refusal } else { stop_reason(&word, "") };
@@ -155,11 +162,15 @@ impl CompletionsReply {
             self.refused = true;
             self.say(refusal, events);
         }
-        if let Value::Array(pieces) = take(&mut delta, "tool_calls") {
-            for piece in pieces {
-                self.end_thinking(events);
-                self.calls.take(piece, events);
-            }
+        let pieces = match (take(&mut delta, "tool_calls"), take(&mut delta, "function_call")) {
+            (Value::Array(pieces), _) => pieces,
+            (Value::Null, Value::Null) => Vec::new(),
+            (Value::Null, function) => vec![json!({ "index": 0, "function": function })],
+            (piece, _) => vec![piece],
+        };
+        for piece in pieces {
+            self.end_thinking(events);
+            self.calls.take(piece, events);
         }
     }
 
@@ -187,6 +198,7 @@ impl CompletionsReply {
         match piece {
             Piece::Thinking(text) => self.think("<think>", text, events),
             Piece::Prose(text) => self.say(text, events),
+            Piece::WasThinking => events.push(Event::WasThinking),
         }
     }
 

@@ -69,7 +69,8 @@ pub(super) fn body(request: &Request, host: &str, dialect: &Dialect) -> Result<V
     let mut messages: Vec<Value> = instructions.into_iter().collect();
     let (preface, thinking) = (messages.len(), request.parameters.thinking);
     let ids = match dialect.call_ids {
-        CallIdForm::Any => wire::plain_ids::<MAX_CALL_ID>(),
+        CallIdForm::Any => wire::own_ids(),
+        CallIdForm::Plain => wire::plain_ids::<MAX_CALL_ID>(),
         CallIdForm::Nine => wire::nine_ids(),
     };
     let encode = |message, ids: &mut _| {

@@ -42,6 +42,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
         asks.then(|| capabilities::capability_probe(&server.endpoint("", "").ok()?, &request.model)).flatten()
     },
     failure,
+    begins_with: |event| event.pointer("/choices/0").is_some(),
     ..Vendor::new(
         NAME,
         |table| {

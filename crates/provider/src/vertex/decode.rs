@@ -29,9 +29,10 @@
 //! | `functionCall`                                   | handled: its arguments come whole                         |
 //! | `functionCall` with `willContinue`               | refused: arguments in pieces are never asked for          |
 //! | `thoughtSignature` on any of them                | handled, see [`super::signature`]                         |
-//! | `executableCode`, `codeExecutionResult`,         | ignored: no such tool is offered                          |
+//! | `executableCode`, `codeExecutionResult`          | left out with a warning: no such tool is offered          |
+//! | `inlineData`, `fileData`                         | left out with a warning: only text is asked for           |
+//! | `audioTranscription`                             | ignored: only text is asked for                           |
 //! | `toolCall`, `toolResponse`, `functionResponse`   | ignored: Vertex AI does not send them                     |
-//! | `inlineData`, `fileData`, `audioTranscription`   | ignored: only text is asked for                           |
 //! | `mediaResolution`, `videoMetadata`, …            | ignored on purpose: they belong to media                  |
 //! | any other                                        | ignored on purpose: new ones may come                     |
 
@@ -55,6 +56,9 @@ use flemma_model::{Event, Signature, Usage};
 
 /// The value of a missing `finishReason` where a server writes every field.
 const UNSPECIFIED: &str = "FINISH_REASON_UNSPECIFIED";
+
+/// The kinds of parts that nobody has asked for, and a user may miss.
+const UNREAD: [&str; 4] = ["executableCode", "codeExecutionResult", "inlineData", "fileData"];
 
 /// The count of the prompt includes what was read from the cache.
 const COUNTS: CountNames = CountNames {
@@ -127,6 +131,10 @@ impl ReadReply for GeminiReply {
         }
     }
 
+    fn may_end(&self) -> bool {
+        self.stop.is_some()
+    }
+
     fn end(&mut self, _is_said: bool, events: &mut Vec<Event>) -> Result<(), Fault> {
         let Some((word, words)) = self.stop.take() else { return Ok(()) };
         self.end_prose(events);
@@ -139,8 +147,11 @@ impl ReadReply for GeminiReply {
 
 impl GeminiReply {
     fn candidate(&mut self, mut candidate: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        let mut outcome = Ok(());
         if let Value::Array(parts) = take(&mut take(&mut candidate, "content"), "parts") {
-            parts.into_iter().try_for_each(|part| self.part(part, events))?;
+            for part in parts {
+                outcome = outcome.and(self.part(part, events));
+            }
         }
         if let Some(metadata) = candidate.get("groundingMetadata") {
             self.grounding.note(metadata);
@@ -149,7 +160,7 @@ impl GeminiReply {
         if !reason.is_empty() && reason != UNSPECIFIED {
             self.stop = Some((reason.to_owned(), str_of(&candidate, "finishMessage").to_owned()));
         }
-        Ok(())
+        outcome
     }
 
     /// Reads a part; says what is wrong with one that cannot be read.
@@ -167,6 +178,9 @@ impl GeminiReply {
         match (text, signature) {
             (text, signature) if part.get("thought").is_some_and(|thought| *thought == true) => {
                 self.thought(text.unwrap_or_default(), signature, events);
+            }
+            (None, None) if UNREAD.iter().any(|kind| part.get(kind).is_some()) => {
+                return Err("a part that is neither text nor a call");
             }
             (None, None) => {}
             (text, signature) => self.text(text.unwrap_or_default(), signature, events),

@@ -78,6 +78,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
     },
     failure,
     headline,
+    begins_with: |event| event.pointer("/candidates/0").is_some(),
     ..Vendor::new(
         NAME,
         |table| {

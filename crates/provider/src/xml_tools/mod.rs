@@ -93,9 +93,14 @@ impl Decoder for XmlDecoder {
         result
     }
 
+    fn may_end(&self) -> bool {
+        self.decoder.may_end()
+    }
+
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError> {
         let result = self.decoder.finish(&mut self.events);
         self.translate(events);
+        self.reader.end(events);
         result
     }
 

@@ -115,7 +115,6 @@ fn found_in(provider: &str, body: &Value) -> Vec<SentId> {
 fn is_legal(provider: &str, id: &str) -> bool {
     let limit = match provider {
         "anthropic" | "openai" => 64,
-        "openai_compatible" => 40,
         _ => return !id.is_empty(),
     };
     (1..=limit).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))

@@ -136,18 +136,25 @@ fn thinking_is_returned_with_calls_to_its_own_server() {
 }
 
 #[test]
-fn ids_of_other_vendors_are_written_as_the_api_takes_them() {
+fn ids_go_back_as_they_came_but_where_they_are_refused() {
     let long = format!("toolu_{}", "x".repeat(80));
-    let found = messages(vec![
+    let asked = conversation(vec![
         (User, vec![text("go")]),
-        (Assistant, vec![call("call|1", json!({})), call(&long, json!({}))]),
-        (User, vec![result("call|1", "x", false), result(&long, "y", false)]),
+        (Assistant, vec![call("functions.read:0", json!({})), call(&long, json!({}))]),
+        (User, vec![result("functions.read:0", "x", false), result(&long, "y", false)]),
     ]);
-    assert_eq!(found[1]["tool_calls"][0]["id"], "call_7c1");
-    for nth in 0..2 {
-        assert_eq!(found[1]["tool_calls"][nth]["id"], found[2 + nth]["tool_call_id"]);
-    }
-    assert_eq!(found[3]["tool_call_id"].as_str().unwrap().len(), 40);
+    let ids = |address: &str| {
+        let server = keyed("openai_compatible", address, "sk-secret");
+        let found: Value = serde_json::from_slice(&exchange(&server, &asked).unwrap().0.body).unwrap();
+        [0, 1].map(|nth| {
+            let id = found["messages"][1]["tool_calls"][nth]["id"].as_str().unwrap().to_owned();
+            assert_eq!(found["messages"][2 + nth]["tool_call_id"], id);
+            id
+        })
+    };
+    assert_eq!(ids("http://localhost:8000/v1"), ["functions.read:0".to_owned(), long.clone()]);
+    let [plain, short] = ids("https://api.openai.com/v1");
+    assert_eq!((plain.as_str(), short.len()), ("functions_2eread_3a0", 40));
 }
 
 #[test]

@@ -67,6 +67,7 @@ fn read(provider: &str, address: &str, chunk: usize, bytes: &[u8]) -> String {
             Event::ToolUse { id, name, input: ToolInput::Malformed(input) } => {
                 let _ = write!(lines, "\ncall: {id} {name} malformed {input}");
             }
+            Event::WasThinking => piece(&mut lines, "all of it was thinking", ""),
             Event::Warning(words) => piece(&mut lines, "warning", words),
             Event::Finished(reason) => piece(&mut lines, "finished", &format!("{reason:?}")),
             Event::ThinkingStarted | Event::ThinkingFinished { signature: None } => piece(&mut lines, "", ""),

@@ -131,6 +131,11 @@ impl HttpPeer {
                 let message = format!("{name} sent something that is not HTTP in the middle of the reply ({error})");
                 ProviderError::new(ErrorKind::Malformed, message)
             }
+            Cause::Io(kind) if is_packing(error, kind) => {
+                let why = innermost(error);
+                let message = format!("the reply of {name} cannot be unpacked ({why}); check what stands in between");
+                ProviderError::new(ErrorKind::Malformed, message)
+            }
             _ => {
                 let message = format!("{name}: the connection closed in the middle of the reply");
                 ProviderError::new(ErrorKind::Interrupted, message)
@@ -199,6 +204,12 @@ pub(super) fn no_client(error: &reqwest::Error) -> ProviderError {
         innermost(error)
     );
     ProviderError::new(ErrorKind::Tls, message)
+}
+
+/// Whether what was sent is not in the form in which it should be packed: compressed, or in chunks.
+fn is_packing(error: &reqwest::Error, kind: io::ErrorKind) -> bool {
+    let is_broken = matches!(kind, io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput);
+    is_broken || (kind == io::ErrorKind::UnexpectedEof && !chain(error).any(|error| error.is::<hyper::Error>()))
 }
 
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {

@@ -10,6 +10,7 @@
 mod failure;
 mod plain;
 mod proxy;
+mod reading;
 
 use std::{
     collections::HashSet,
@@ -22,13 +23,15 @@ use reqwest::{
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
     redirect,
 };
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+pub use self::reading::Reading;
 
 use self::{failure::HttpPeer, proxy::Route};
 use super::disk::lock;
 use flemma_config::ProviderOptions;
 use flemma_model::Event;
-use flemma_provider::{Decoder, ErrorResponse, HttpRequest, ProviderError};
+use flemma_provider::{ErrorResponse, HttpRequest, ProviderError};
 
 /// The most that is read of the body of an error.
 const MAX_ERROR_BODY: usize = 64 * 1024;
@@ -42,6 +45,9 @@ const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
 /// How long the end of a stream may take after the reply is complete. Reading it lets the next request
 /// of the conversation have the same connection.
 const END_TIME: Duration = Duration::from_millis(100);
+
+/// How long a count may still take after the server has said why the reply ends. Some send none and leave the connection open.
+const COUNT_TIME: Duration = Duration::from_secs(3);
 
 /// How long a server of the user's own may take for TLS before it is found out whether it speaks any.
 const TLS_TIME: Duration = Duration::from_secs(2);
@@ -95,51 +101,48 @@ struct ClientSettings {
 }
 
 impl Http {
-    /// Sends `request`, feeds the response to `decoder` and every event to `sink`, as soon as it is
-    /// complete. Must run on a tokio runtime with I/O and time. An error of `sink` ends the exchange.
+    /// Sends `request` and feeds the response to `reading`. Must run on a tokio runtime with I/O and time. An error of the sink
+    /// ends the exchange.
     ///
     /// # Errors
     /// One line for the user that names the host, and what to check. The events that came before the
-    /// error have been given to `sink`. The message holds no query, header or key.
-    pub async fn perform(
+    /// error have been given to the sink. The message holds no query, header or key.
+    pub async fn perform<S: FnMut(Event) -> Result<(), ProviderError>>(
         &self,
         request: HttpRequest,
-        mut decoder: Box<dyn Decoder>,
+        reading: &Mutex<Reading<S>>,
         timeouts: Timeouts,
-        mut sink: impl FnMut(Event) -> Result<(), ProviderError>,
     ) -> Result<(), ProviderError> {
         let (peer, response) = self.send(request, timeouts).await?;
         let mut response = match response {
             Ok(response) => response,
-            Err(refusal) => return Err(decoder.decode_error(&refusal)),
+            Err(refusal) => return Err(lock(reading).decoder.decode_error(&refusal)),
         };
-        let mut events = Vec::new();
-        // Whether anything of the reply has come: a count alone is nothing of it.
-        let mut has_begun = false;
+        // Until when a count is waited for, once the reply may end. Keep-alive comments do not put it off.
+        let mut end = None;
         loop {
-            let late = |_| {
-                let what = "stopped in the middle of the reply and sent nothing for";
-                if has_begun { peer.silent(what, timeouts.idle) } else { peer.no_answer(timeouts.idle) }
+            let idle = Instant::now() + timeouts.idle;
+            let chunk = timeout_at(end.map_or(idle, |end: Instant| end.min(idle)), response.chunk()).await;
+            let mut reading = lock(reading);
+            let brought = match chunk {
+                Ok(Ok(Some(bytes))) => reading.feed(&bytes)?,
+                Ok(Ok(None)) => return reading.end(None),
+                Ok(Err(error)) => return reading.end(Some(peer.during_reply(&error))),
+                Err(_) => {
+                    let what = "stopped in the middle of the reply and sent nothing for";
+                    let has_begun = reading.has_begun;
+                    let late = if has_begun { peer.silent(what, timeouts.idle) } else { peer.no_answer(timeouts.idle) };
+                    return reading.end(Some(late));
+                }
             };
-            let chunk = timeout(timeouts.idle, response.chunk()).await.map_err(late)?;
-            let chunk = chunk.map_err(|error| peer.during_reply(&error))?;
-            let result = match &chunk {
-                Some(bytes) => decoder.feed(bytes, &mut events),
-                None => decoder.finish(&mut events),
-            };
-            let mut is_complete = chunk.is_none();
-            for event in events.drain(..) {
-                is_complete |= matches!(event, Event::Finished(_));
-                has_begun |= !matches!(event, Event::Usage(_));
-                sink(event)?;
+            if reading.is_over {
+                break;
             }
-            result?;
-            if is_complete {
-                // The reply is complete, so an error of the connection no longer matters.
-                let _ = timeout(END_TIME, async { while let Ok(Some(_)) = response.chunk().await {} }).await;
-                return Ok(());
-            }
+            end = end.filter(|_| !brought).or_else(|| reading.decoder.may_end().then(|| Instant::now() + COUNT_TIME));
         }
+        // The reply is complete, so an error of the connection no longer matters.
+        let _ = timeout(END_TIME, async { while let Ok(Some(_)) = response.chunk().await {} }).await;
+        Ok(())
     }
 
     /// Sends `request` and returns the whole of a short answer, or the response whose status is not a success. Must run

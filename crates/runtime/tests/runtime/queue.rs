@@ -66,6 +66,18 @@ fn words(notice: &Notice) -> &str {
     }
 }
 
+#[test]
+fn what_has_come_of_a_reply_can_be_taken() {
+    let (queue, _) = queue();
+    let others = [finished(1, "x"), text(2, "y"), event(1, 2, Event::Text("z".to_owned()))];
+    for notice in [text(1, "a"), others[0].clone(), others[1].clone(), thinking(1, "b"), others[2].clone()] {
+        queue.push(notice);
+    }
+    let reply = queue.take_reply(ConversationId(1), RequestId(1));
+    assert_eq!(reply, [Event::Text("a".to_owned()), Event::Thinking("b".to_owned())]);
+    assert_eq!(drain_all(&queue), others);
+}
+
 fn drain_all(queue: &Queue) -> Vec<Notice> {
     let mut all = Vec::new();
     loop {

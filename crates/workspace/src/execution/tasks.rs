@@ -14,13 +14,14 @@ use crate::{execution::lua_outcome::ToolAnswer, generation::Generation};
 use flemma_agent::RequestId;
 use flemma_journal::CallKey;
 use flemma_model::CallId;
+use flemma_runtime::Sent;
 use flemma_text::ansi;
 use flemma_tools::{Commitment, Judged, LuaError, LuaRef, SeenPages};
 
 /// The requests and tools of one conversation that run now.
 #[derive(Default)]
 pub(crate) struct Tasks {
-    request: RefCell<Option<(RequestId, AbortHandle)>>,
+    request: RefCell<Option<(RequestId, Sent)>>,
     tools: RefCell<HashMap<CallId, RunningTool>>,
     /// Runs that wait for the user's decision about what they want to write.
     suspended: RefCell<HashMap<CallId, Suspended>>,
@@ -137,14 +138,15 @@ impl RunningTool {
 
 impl Tasks {
     /// Remembers a request. A later one takes the place of all before it: there is one at a time.
-    pub(crate) fn add_request(&self, request: RequestId, handle: AbortHandle) {
-        self.request.replace(Some((request, handle)));
+    pub(crate) fn add_request(&self, request: RequestId, sent: Sent) {
+        self.request.replace(Some((request, sent)));
     }
 
-    /// Ends a request; nothing more comes of it.
-    pub(crate) fn abort_request(&self, request: RequestId) {
-        if let Some((_, handle)) = self.request.borrow_mut().take_if(|(of, _)| *of == request) {
-            handle.abort();
+    /// Ends a request. What is left of its reply is in the queue then, and nothing more comes of it.
+    pub(crate) fn stop_request(&self, request: RequestId) {
+        let sent = self.request.borrow_mut().take_if(|(of, _)| *of == request);
+        if let Some((_, sent)) = sent {
+            sent.stop();
         }
     }
 
@@ -395,8 +397,8 @@ impl Tasks {
 
     /// Stops everything. No result of it arrives.
     pub(crate) fn stop_all(&self) {
-        if let Some((_, handle)) = self.request.take() {
-            handle.abort();
+        if let Some((_, sent)) = self.request.take() {
+            sent.stop();
         }
         for (_, tool) in self.tools.take() {
             let _ = tool.stop();
