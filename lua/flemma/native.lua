@@ -27,10 +27,7 @@ end
 ---@return string
 function M.path()
   local given = vim.env.FLEMMA_NATIVE
-  if given and given ~= "" then
-    return vim.fn.fnamemodify(given, ":p")
-  end
-  return M.built_path()
+  return given and given ~= "" and vim.fn.fnamemodify(given, ":p") or M.built_path()
 end
 
 --- The command that builds a library that is missing or has another version.
@@ -74,6 +71,30 @@ end
 ---@type fun()?
 M.on_arrival = nil
 
+--- Keeps the modules that are loaded from now on: the library has their functions, and cannot be initialised twice. A plugin manager
+--- that loads Flemma again gets what was there.
+local function keep_modules()
+  local kept, notify = {}, require("flemma.notify")
+  for name, module in pairs(package.loaded) do
+    kept[name] = vim.startswith(name, "flemma.") and type(module) == "table" and module or nil
+  end
+  local function keep(name)
+    local load
+    if kept[name] then
+      notify.once(vim.log.levels.WARN, "Flemma stays as it was loaded. To load it anew, restart Neovim")
+    end
+    local others = not kept[name] and vim.startswith(name, "flemma.") and package.loaders or {}
+    for _, loader in ipairs(others) do
+      load = type(load) == "function" and load or loader ~= keep and loader(name)
+    end
+    return (kept[name] or type(load) == "function") and function(...)
+      kept[name] = kept[name] or load(...)
+      return kept[name]
+    end or nil
+  end
+  table.insert(package.loaders, 1, keep)
+end
+
 ---@return table? library
 ---@return string? problem
 local function open()
@@ -95,6 +116,7 @@ local function open()
   end
   -- It requires `flemma.host` by itself.
   opened.init(vim.fs.joinpath(vim.fn.stdpath("state"), "flemma"))
+  keep_modules()
   return opened
 end
 

@@ -59,8 +59,7 @@ pub(super) fn fields(lua: &Lua, functions: &Functions, name: Option<&str>, table
         }
         Value::Number(number) if !number.is_finite() => Field::Other(format!("{number}, which is not a finite number")),
         value @ (Value::Boolean(_) | Value::Integer(_) | Value::Number(_) | Value::String(_) | Value::Table(_)) => {
-            convert::to_json(lua, value)
-                .map_or_else(|error| Field::Unreadable(convert::words(&error)), Field::Value)
+            convert::to_json(lua, value).map_or_else(|error| Field::Unreadable(convert::words(&error)), Field::Value)
         }
         value => Field::Other(format!("a {}", convert::kind(&value))),
     };

@@ -33,10 +33,11 @@ pub(super) fn makes_code(script: &[u8]) -> bool {
                 let reader = Reader::of(name);
                 is_shell |= reader == Some(Reader::Shell);
                 // `'$a'` is a command for a shell alone, and `"$a"` is one word.
-                let is_text = at > 0 && match script[at - 1] {
-                    b'"' => !matches!(word, [b'$', b'@' | b'*', ..]),
-                    before => before == b'\'' && !is_shell,
-                };
+                let is_text = at > 0
+                    && match script[at - 1] {
+                        b'"' => !matches!(word, [b'$', b'@' | b'*', ..]),
+                        before => before == b'\'' && !is_shell,
+                    };
                 is_fed |= name == "xargs";
                 is_run |= name != "xargs" && (reader.is_some() || PREFIXES.contains(&name));
                 let is_code = is_start
@@ -67,10 +68,13 @@ pub(super) fn makes_code(script: &[u8]) -> bool {
 /// How many bytes of this belong to one word, whatever quotes there are.
 fn word_length(text: &[u8]) -> usize {
     let mut length = 0;
-    while let Some(byte) = text.get(length).filter(|byte| !byte.is_ascii_whitespace() && !b";&|(){}`!'\"\\<>".contains(byte)) {
+    while let Some(byte) =
+        text.get(length).filter(|byte| !byte.is_ascii_whitespace() && !b";&|(){}`!'\"\\<>".contains(byte))
+    {
         length += 1;
         if *byte == b'$' && text.get(length) == Some(&b'{') {
-            let name = text[length + 1..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+            let name =
+                text[length + 1..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
             length += if text.get(length + 1 + name) == Some(&b'}') { name + 2 } else { 0 };
         }
     }

@@ -8,8 +8,8 @@ const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"];
 
 /// Programs that run another one with the environment that they have.
 pub(super) const PREFIXES: [&str; 14] = [
-    "env", "command", "builtin", "exec", "nice", "nohup", "time", "timeout", "setsid", "ionice", "stdbuf", "xargs", "busybox",
-    "toybox",
+    "env", "command", "builtin", "exec", "nice", "nohup", "time", "timeout", "setsid", "ionice", "stdbuf", "xargs",
+    "busybox", "toybox",
 ];
 
 /// Programs that run the word behind such an option as a program in a language of their own.
@@ -109,9 +109,10 @@ pub(super) fn script(words: &[Vec<u8>], first: u8) -> Option<NestedScript> {
         }
         Reader::Streamer if is_option_first => true,
         Reader::Streamer if is_option(last) => !reader.skips(last),
-        Reader::Streamer => !options.iter().enumerate().any(|(at, word)| {
-            !word.is_empty() && !is_option(word) && (at == 0 || !reader.skips(&options[at - 1]))
-        }),
+        Reader::Streamer => !options
+            .iter()
+            .enumerate()
+            .any(|(at, word)| !word.is_empty() && !is_option(word) && (at == 0 || !reader.skips(&options[at - 1]))),
         Reader::Other | Reader::Scripter => {
             is_option_first && options.iter().all(|word| is_option(word)) || reader.wants_code(last) || last == b"eval"
         }
@@ -124,7 +125,8 @@ pub(super) fn script(words: &[Vec<u8>], first: u8) -> Option<NestedScript> {
 pub(super) fn is_option_with_code(words: &[Vec<u8>], value: &[u8]) -> bool {
     let reader = words.iter().rev().find_map(|word| Reader::of(base(word)));
     let is_anywhere = matches!(reader, Some(Reader::Scripter | Reader::Streamer));
-    let is_first = reader.is_some() && words.last().is_some_and(|word| Reader::of(base(word)).is_some() || is_option(word));
+    let is_first =
+        reader.is_some() && words.last().is_some_and(|word| Reader::of(base(word)).is_some() || is_option(word));
     value.starts_with(b"-") && (is_anywhere || is_first) && !words.contains(&b"--".to_vec())
 }
 

@@ -58,7 +58,9 @@ pub fn fill_arguments(argv: &[Vec<u8>], values: &Values) -> Result<Filled<Vec<Ve
         for (name, value) in used {
             let is_code = match script {
                 Some(script) => !is_shell_script && !script.takes(value),
-                None => nested::is_split(&filled, &text) || text == value && nested::is_option_with_code(&filled, value),
+                None => {
+                    nested::is_split(&filled, &text) || text == value && nested::is_option_with_code(&filled, value)
+                }
             };
             if is_code || makes_code && !nested::is_plain(value) {
                 return Err(nested::unreachable(name));

@@ -57,7 +57,8 @@ impl Registry {
     /// examples, which anybody may replace.
     pub fn mark_foreign(&mut self, name: &str) -> bool {
         static OURS: LazyLock<Registry> = LazyLock::new(Registry::with_builtins);
-        let tool = self.tools.get_mut(name).filter(|_| OURS.get(name).is_some_and(|ours| ours.enabled && ours.icon.is_some()));
+        let tool =
+            self.tools.get_mut(name).filter(|_| OURS.get(name).is_some_and(|ours| ours.enabled && ours.icon.is_some()));
         tool.map(|tool| Arc::make_mut(tool).takes_name = true).is_some()
     }
 

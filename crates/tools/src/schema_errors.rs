@@ -161,8 +161,8 @@ pub(super) fn malformed(tool: &str, text: &str) -> ModelError {
     let problem = match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Ok(_) => match serde_json::from_str::<serde_json::Value>(text) {
             Ok(_) => "it is not an object".to_owned(),
-            // It is JSON that nothing here can hold.
-            Err(error) => format!("it cannot be read: {error}"),
+            // It is JSON that nothing here can hold: a number is too large, or objects are nested too deep.
+            Err(error) => return ModelError::new(format!("The input of `{tool}` cannot be read: {error}.")),
         },
         Err(_) if text.trim().is_empty() => "it is empty".to_owned(),
         Err(error) if error.is_eof() => {

@@ -34,7 +34,10 @@ fn a_tool_in_the_place_of_ours_is_told_and_asks() {
       })"#;
     let mut chat = with_calls(&[("bash", json!({}))], "", &format!("{ENTRY}{lua}"), &[]);
     let told = said(&mut chat.nvim);
-    assert!(told.contains("the configuration of CodeCompanion has put a tool `bash` in the place of Flemma's own"), "{told}");
+    assert!(
+        told.contains("the configuration of CodeCompanion has put a tool `bash` in the place of Flemma's own"),
+        "{told}"
+    );
     assert!(told.contains("the extension `asker` has put a tool `ask_user` in the place"), "{told}");
     // The user's own, and one that is not offered.
     assert!(!told.contains("`read`") && !told.contains("`calculator`"), "{told}");
@@ -108,7 +111,8 @@ fn a_broken_entry_takes_its_tool_out() {
       tools.dyn, tools.other = {}, { callback = "no.such" }"#;
     let mut chat = with_calls(&[("dyn", json!({}))], "", &format!("{ENTRY}{lua}"), &[]);
     chat.nvim.wait_for("it to be gone", |nvim| {
-        nvim.lua("local get = require('flemma.tools').get return get('dyn') == nil and get('other') == nil", &[]) == true
+        nvim.lua("local get = require('flemma.tools').get return get('dyn') == nil and get('other') == nil", &[])
+            == true
     });
     let told = said(&mut chat.nvim);
     assert!(told.contains("tool `other`: `callback` is \"no.such\"") && !told.contains("`dyn`"), "{told}");

@@ -69,7 +69,10 @@ fn a_question_of_a_tool_is_cancelled_with_a_warning() {
         ("vim.fn.confirm('Delete it?', '&Yes\\n&No')", "got 0"),
         ("vim.api.nvim_call_function('confirm', { 'Delete it?' })", "got 0"),
         ("vim.fn.inputlist({ 'Which?', '1. a' })", "got 0"),
-        ("(function() local got = 'none' vim.ui.select({ 1 }, {}, function(item) got = item end) return got end)()", "got nil"),
+        (
+            "(function() local got = 'none' vim.ui.select({ 1 }, {}, function(item) got = item end) return got end)()",
+            "got nil",
+        ),
         ("(function() local got = 'none' vim.ui.input({}, function(text) got = text end) return got end)()", "got nil"),
         ("vim.fn.input('Name? ')", "Keyboard interrupt"),
         ("vim.fn.inputsecret('Key? ')", "Keyboard interrupt"),

@@ -33,7 +33,12 @@ impl Tools {
     ///
     /// # Errors
     /// As there.
-    pub fn register_foreign(&self, name: &str, fields: Vec<(String, Field)>, origin: &str) -> Result<(), DefinitionError> {
+    pub fn register_foreign(
+        &self,
+        name: &str,
+        fields: Vec<(String, Field)>,
+        origin: &str,
+    ) -> Result<(), DefinitionError> {
         let is_told = self.shared.toolbox.get(name).is_some_and(|old| old.takes_name);
         self.register_tool(Some(name), fields)?;
         if self.shared.toolbox.mark_foreign(name) && !is_told {

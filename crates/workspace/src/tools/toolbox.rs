@@ -263,7 +263,8 @@ impl Toolbox {
             }
         }
         for group in registry.groups().filter(|_| is_sending) {
-            let missing = group.tools.iter().filter(|tool| registry.get(tool).is_none()).map(|tool| format!("`{tool}`"));
+            let missing =
+                group.tools.iter().filter(|tool| registry.get(tool).is_none()).map(|tool| format!("`{tool}`"));
             let missing = missing.collect::<Vec<_>>().join(", ");
             if !missing.is_empty() {
                 found.push(UserError::new(format!(

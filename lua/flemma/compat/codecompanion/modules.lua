@@ -105,9 +105,7 @@ local function drop_soon()
       group = group,
       pattern = pattern,
       desc = "Flemma: make way for CodeCompanion",
-      callback = function()
-        M.drop()
-      end,
+      callback = M.drop,
       once = true,
     })
   end
@@ -134,10 +132,7 @@ end
 local function is_there()
   local loaded = package.loaded[ROOT]
   -- While it is loaded, something that is no table stands there.
-  if loaded ~= nil and loaded ~= made[ROOT] then
-    return true
-  end
-  return ask_others(ROOT) ~= nil
+  return loaded ~= nil and loaded ~= made[ROOT] or ask_others(ROOT) ~= nil
 end
 
 --- Why nothing stands in for a module; nil if nobody says so.
