@@ -75,6 +75,30 @@ end
 ---@type fun()?
 M.on_arrival = nil
 
+--- Keeps the modules that are loaded from now on: the library has their functions, and cannot be initialised twice. A plugin manager
+--- that loads Flemma again gets what was there.
+local function keep_modules()
+  local kept, notify = {}, require("flemma.notify")
+  for name, module in pairs(package.loaded) do
+    kept[name] = vim.startswith(name, "flemma.") and type(module) == "table" and module or nil
+  end
+  local function keep(name)
+    local load
+    if kept[name] then
+      notify.once(vim.log.levels.WARN, "Flemma stays as it was loaded. To load it anew, restart Neovim")
+    end
+    local others = not kept[name] and vim.startswith(name, "flemma.") and package.loaders or {}
+    for _, loader in ipairs(others) do
+      load = type(load) == "function" and load or loader ~= keep and loader(name)
+    end
+    return (kept[name] or type(load) == "function") and function(...)
+      kept[name] = kept[name] or load(...)
+      return kept[name]
+    end or nil
+  end
+  table.insert(package.loaders, 1, keep)
+end
+
 ---@return table? library
 ---@return string? problem
 local function open()
@@ -96,6 +120,7 @@ local function open()
   end
   -- It requires `flemma.host` by itself.
   opened.init(vim.fs.joinpath(vim.fn.stdpath("state"), "flemma"))
+  keep_modules()
   return opened
 end
 

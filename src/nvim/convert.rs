@@ -81,6 +81,14 @@ fn nil(lua: &Lua) -> mlua::Result<Lual> {
     lua.globals().get::<Table>("vim")?.get("NIL")
 }
 
+/// What kind of value that is, for messages.
+pub(super) fn kind(value: &Lual) -> &'static str {
+    match value.type_name() {
+        "other" => "cdata",
+        name => name,
+    }
+}
+
 /// On an error `path` is left where it happened.
 fn read(value: Lual, null: &Lual, path: &mut Vec<String>, room: &mut Room) -> Result<Value, String> {
     if value == *null || value.is_null() {
@@ -93,7 +101,7 @@ fn read(value: Lual, null: &Lual, path: &mut Vec<String>, room: &mut Room) -> Re
         Lual::Number(number) => Number::from_f64(number).map(Value::Number).ok_or("a number that is not finite")?,
         Lual::String(text) => read_text(&text.as_bytes(), room)?.into(),
         Lual::Table(table) => read_table(&table, null, path, room)?,
-        other => return Err(format!("a {}", other.type_name())),
+        other => return Err(format!("a {}", kind(&other))),
     })
 }
 

@@ -59,11 +59,9 @@ pub(super) fn fields(lua: &Lua, functions: &Functions, name: Option<&str>, table
         }
         Value::Number(number) if !number.is_finite() => Field::Other(format!("{number}, which is not a finite number")),
         value @ (Value::Boolean(_) | Value::Integer(_) | Value::Number(_) | Value::String(_) | Value::Table(_)) => {
-            let kind = value.type_name();
-            convert::to_json(lua, value)
-                .map_or_else(|error| Field::Other(format!("a {kind}: {}", convert::words(&error))), Field::Value)
+            convert::to_json(lua, value).map_or_else(|error| Field::Unreadable(convert::words(&error)), Field::Value)
         }
-        value => Field::Other(format!("a {}", value.type_name())),
+        value => Field::Other(format!("a {}", convert::kind(&value))),
     };
     let entries = entries.into_iter().map(|(key, value)| (key, field(value))).collect();
     Ok(Fields { entries, kept })
@@ -249,10 +247,14 @@ fn outcome(lua: &Lua, tool: &str, schema: Option<&serde_json::Value>, value: Val
             "The tool `{tool}` returned nothing. (For its author: return a string or a table; a tool that answers \
              later sets `async = true` and calls its callback.)"
         )),
+        // `vim.NIL`.
+        other if matches!(convert::to_json(lua, other.clone()), Ok(serde_json::Value::Null)) => {
+            LuaOutcome::new(LuaValue::Table(serde_json::Value::Null), false)
+        }
         other => LuaOutcome::failure(format!(
             "The tool `{tool}` returned a {}. (For its author: return a string or a table. A tool that answers \
              later sets `async = true`; only then may it return a function, which stops it.)",
-            other.type_name()
+            convert::kind(&other)
         )),
     }
 }
@@ -286,9 +288,9 @@ fn outcome_of_table(lua: &Lua, tool: &str, schema: Option<&serde_json::Value>, t
     let mut read = || -> Result<LuaValue, String> {
         let mut text = |value: Value| match value {
             Value::Nil => Ok(None),
-            Value::String(text) => Ok(Some(text.as_bytes().to_vec())),
-            value @ Value::Table(_) => json(value).map(|value| Some(value.to_string().into_bytes())),
-            other => Ok(other.to_string().ok().map(String::into_bytes)),
+            value if let Some(plain) = convert::plain(&value) => Ok(Some(plain)),
+            value @ Value::Boolean(_) => Ok(value.to_string().ok().map(String::into_bytes)),
+            value => json(value).map(|value| Some(value.to_string().into_bytes())),
         };
         Ok(match (field("success"), field("ok")) {
             (Value::Boolean(true), _) => match field("output") {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     anthropic::Stream,
-    chat::{Chat, Setup, reply, said},
+    chat::{Chat, Setup, prose, reply, said},
     http::Reply,
 };
 
@@ -111,4 +111,55 @@ fn no_accident_at_any_moment_of_a_turn_hurts_the_editor() {
     chat.nvim.lua("vim.g.policy = 'approve'", &[]);
     chat.nvim.command("silent edit! last.chat | call setline(1, ['@You:', 'Hello'])");
     chat.send_until("```\nhi\n```");
+}
+
+#[test]
+fn who_loads_the_plugin_again_gets_what_was_there() {
+    let lua = r#"
+      _G.register = function()
+        require("flemma.tools").register("slow", {
+          description = "Waits.", input_schema = { type = "object" }, approval = "auto", async = true,
+          execute = function(_, _, callback) _G.answer = callback end,
+        })
+      end
+      register()
+      _G.again = function()
+        for name in pairs(package.loaded) do
+          if name:find("^flemma") then package.loaded[name] = nil end
+        end
+        vim.g.loaded_flemma = nil
+        vim.cmd("runtime! plugin/flemma.lua")
+      end"#;
+    let slow = reply(&Stream::new().tool_use("toolu_1", "slow", &["{}"]).end("tool_use"));
+    let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, [slow, prose(&["fine"]), prose(&["on"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call", |nvim| nvim.lua("return answer ~= nil", &[]) == true);
+    chat.nvim.lua("again() register() answer('done')", &[]);
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert!(chat.nvim.text().contains("done"), "{}", chat.nvim.text());
+    chat.wait_until_idle();
+    chat.nvim.lua("again()", &[]);
+    chat.nvim.input("Gomore<Esc><C-]>");
+    chat.nvim.wait_for("the next reply", |nvim| nvim.text().contains("@Assistant:\non"));
+    let told = said(&mut chat.nvim);
+    assert_eq!(told.matches("To load it anew, restart Neovim").count(), 1, "{told}");
+    assert!(!told.contains("another buffer"), "{told}");
+}
+
+#[test]
+fn a_file_that_is_deleted_is_told_once() {
+    let calls = |n: usize| {
+        let input = json!({ "label": null, "command": format!("echo {n}"), "timeout": null }).to_string();
+        reply(&Stream::new().tool_use(&format!("toolu_{n}"), "bash", &[&input]).end("tool_use"))
+    };
+    let options = "tools = { require_approval = false }";
+    let setup = Setup { options, files: &[("other.txt", "x\n")], ..Setup::default() };
+    let mut chat = Chat::start(&setup, [calls(1), calls(2), calls(3), prose(&["fine"])]);
+    chat.nvim.command("badd other.txt | call bufload('other.txt')");
+    fs::remove_file(chat.nvim.work().join("other.txt")).unwrap();
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    chat.wait_until_idle();
+    let told = said(&mut chat.nvim);
+    assert_eq!(told.matches("other.txt is open here, but the file was deleted").count(), 1, "{told}");
 }

@@ -137,3 +137,28 @@ fn auto_approve_may_be_a_function() {
         chat.nvim.wait_for(expected, |nvim| nvim.text().contains(expected));
     }
 }
+
+#[test]
+fn what_no_model_can_read_is_an_error_and_null_is_null() {
+    let lua = r#"
+      local values = {
+        output = { success = true, output = print }, error = { success = false, error = vim.uv.new_timer() }, null = vim.NIL,
+        cdata = require("ffi").new("int64_t", 5), none = { success = true, output = vim.NIL }, number = { success = true, output = 5 },
+      }
+      require("flemma.tools").register("it", {
+        description = "Does it.", input_schema = { type = "object" }, async = false,
+        execute = function(input) return values[input.what] end,
+      })"#;
+    for (what, words, is_error) in [
+        ("output", "it holds a function", true),
+        ("error", "it holds a userdata", true),
+        ("null", "null", false),
+        ("cdata", "returned a cdata", true),
+        ("none", "null", false),
+        ("number", "5", false),
+    ] {
+        let found = result(lua, "it", &json!({ "what": what }), "");
+        assert!(found["content"].as_str().unwrap().contains(words), "{what}: {found}");
+        assert_eq!(found["is_error"] == true, is_error, "{what}: {found}");
+    }
+}

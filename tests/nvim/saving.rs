@@ -171,6 +171,7 @@ fn a_file_that_cannot_be_written_is_reported_once() {
         });
         let messages = said(&mut chat.nvim);
         assert_eq!(messages.matches("a.chat was not written").count(), 1, "{messages}");
+        assert_eq!(messages.contains("`:write!` creates it again"), *words == "the file was deleted", "{messages}");
         assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), true, "nothing is lost");
         assert_eq!(fs::read(&file).ok(), before);
         assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false);

@@ -46,6 +46,10 @@ pub(super) const WARN: u64 = 3;
 /// Before that, it tells the errors of the configuration, which the user of an editor sees. What failed may have been a policy or
 /// a tool, or what loads Flemma. They are in the messages, as `v:errmsg` is also set by what is `:silent!`.
 const RUN: &str = include_str!("headless.lua");
+
+/// What cancels the questions of Lua, before the configuration is read. Without a user interface, `confirm()` would take its default,
+/// and nothing tells that `getchar()` waits.
+const QUESTIONS: &str = include_str!("questions.lua");
 const STOP: &str = "require('flemma.command_line.headless').stop()";
 
 /// Something that happens while a conversation is carried on.
@@ -89,7 +93,8 @@ impl Headless {
         let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
         let mut child = Command::new(program)
             // Without swap files, whose questions nobody answers, and without a history that many would write at once.
-            .args(["--embed", "--headless", "-n", "-i", "NONE"])
+            .args(["--embed", "--headless", "-n", "-i", "NONE", "--cmd"])
+            .arg(format!("lua (function(...) {} end)(1)", QUESTIONS.replace('\n', " ")))
             // The keys of the terminal are for this process.
             .process_group(0)
             .stdin(Stdio::piped())

@@ -8,9 +8,6 @@ use std::{collections::VecDeque, mem};
 
 use super::nested::{self, DECLARES, Has, NestedScript};
 
-/// Words behind which a command begins.
-const RESERVED: [&str; 11] = ["then", "do", "else", "elif", "if", "while", "until", "{", "}", "!", "time"];
-
 /// Commands whose words are names of variables, with a subscript that is an expression.
 const TAKES_NAMES: [&str; 10] =
     ["unset", "read", "mapfile", "readarray", "getopts", "declare", "typeset", "local", "export", "readonly"];
@@ -349,11 +346,7 @@ impl Script {
     fn end_word(&mut self) {
         let Some(word) = self.word.take() else { return };
         self.is_here_string = false;
-        match &mut self.nested {
-            Some((NestedScript { goes_on: true, .. }, context)) => context.read(b' '),
-            Some(_) => self.nested = None,
-            None => {}
-        }
+        self.nested = None;
         if let Some(here) = self.here.take() {
             self.documents.push_back(HereDocument { delimiter: word.text, is_quoted: word.is_quoted, ..here });
             return;
@@ -362,7 +355,7 @@ impl Script {
             match word.text.as_slice() {
                 b"case" => self.cases += 1,
                 b"esac" => self.cases = self.cases.saturating_sub(1),
-                text if std::str::from_utf8(text).is_ok_and(|text| RESERVED.contains(&text)) => return,
+                text if std::str::from_utf8(text).is_ok_and(nested::is_reserved) => return,
                 _ => {}
             }
         }

@@ -5,6 +5,7 @@
 
 mod context;
 mod example;
+mod indirect;
 mod nested;
 mod reference;
 mod sample;

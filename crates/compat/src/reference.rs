@@ -4,7 +4,7 @@ use std::mem;
 
 use super::{
     context::{Context, Open},
-    nested::{self, is_expression},
+    nested::{self, Reader, is_expression},
 };
 use flemma_model::ModelError;
 
@@ -36,10 +36,10 @@ impl Context {
             script.word.get_or_insert_default().text.push(0);
             if let Some((kind, nested)) = &mut script.nested {
                 if !kind.sees_environment {
-                    if kind.is_shell {
+                    if kind.reader == Reader::Shell {
                         nested.check(name, value)?;
                     }
-                    return match nested::is_plain(value) {
+                    return match kind.takes(value) {
                         true => Ok(Reference { replaces, text: value.to_owned() }),
                         false => Err(nested::unreachable(name)),
                     };
@@ -97,6 +97,10 @@ impl Context {
                     }
                     if nested::is_split(&script.command, &[script.text(), value].concat()) {
                         return wrong("in what `env` splits into a command and its arguments");
+                    }
+                    let is_begin = !is_outer && script.nested.is_none() && script.text().is_empty();
+                    if is_begin && nested::is_option_with_code(&script.command, value) {
+                        return wrong("where a program would take the value for an option, which may be code");
                     }
                     is_outer = true;
                 }

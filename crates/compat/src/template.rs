@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{context::Context, nested};
+use super::{context::Context, indirect, nested};
 use flemma_model::ModelError;
 
 /// The values, by name.
@@ -49,31 +49,32 @@ pub fn fill_arguments(argv: &[Vec<u8>], values: &Values) -> Result<Filled<Vec<Ve
     let mut variables = Variables::default();
     let mut filled: Vec<Vec<u8>> = Vec::new();
     let mut is_script_over = false;
+    let makes_code = indirect::makes_code(&masked(&argv.join(&b' '), values));
     for word in argv {
         let script = nested::script(&filled, word.first().copied().unwrap_or_default()).filter(|_| !is_script_over);
-        let mut used = pieces(word, values).filter_map(|(name, value)| Some((name, value?)));
-        match script {
-            Some(script) if script.sees_environment && !script.goes_on => {
-                filled.push(variables.fill(word, values)?);
-                is_script_over = true;
-            }
-            // `eval` is no program, and what another machine runs has no variables of ours.
-            Some(_) => {
-                if let Some((name, _)) = used.find(|(_, value)| !nested::is_plain(value)) {
-                    return Err(nested::unreachable(name));
+        let is_shell_script = script.is_some_and(|script| script.sees_environment);
+        let text = if is_shell_script { variables.fill(word, values)? } else { fill_words(word, values) };
+        let used = pieces(word, values).filter_map(|(name, value)| Some((name, value?)));
+        for (name, value) in used {
+            let is_code = match script {
+                Some(script) => !is_shell_script && !script.takes(value),
+                None => {
+                    nested::is_split(&filled, &text) || text == value && nested::is_option_with_code(&filled, value)
                 }
-                filled.push(fill_words(word, values));
-            }
-            None => {
-                let word = fill_words(word, values);
-                if let Some((name, _)) = used.next().filter(|_| nested::is_split(&filled, &word)) {
-                    return Err(nested::unreachable(name));
-                }
-                filled.push(word);
+            };
+            if is_code || makes_code && !nested::is_plain(value) {
+                return Err(nested::unreachable(name));
             }
         }
+        is_script_over |= is_shell_script;
+        filled.push(text);
     }
     Ok(Filled { text: filled, env: variables.env() })
+}
+
+/// A template with a letter for each value.
+fn masked(text: &[u8], values: &Values) -> Vec<u8> {
+    pieces(text, values).flat_map(|(text, value)| if value.is_some() { b"V" } else { text }).copied().collect()
 }
 
 /// The variables that a script needs.
@@ -86,6 +87,7 @@ struct Variables {
 impl Variables {
     fn fill(&mut self, text: &[u8], values: &Values) -> Result<Vec<u8>, ModelError> {
         let mut context = Context::of(text);
+        let makes_code = indirect::makes_code(&masked(text, values));
         let mut script = Vec::new();
         for (text, value) in pieces(text, values) {
             let Some(value) = value else {
@@ -99,7 +101,13 @@ impl Variables {
                     "The value of `{name}` has a NUL byte, which no command can be given."
                 )));
             }
-            let reference = context.refer(&self.variable(text, value), text, value)?;
+            let mut reference = context.refer(&self.variable(text, value), text, value)?;
+            if makes_code {
+                if !nested::is_plain(value) {
+                    return Err(nested::unreachable(text));
+                }
+                value.clone_into(&mut reference.text);
+            }
             script.truncate(script.len().saturating_sub(reference.replaces));
             script.extend(reference.text);
         }

@@ -46,6 +46,8 @@ pub struct ApprovalCall<'a> {
     pub tool: &'a str,
     /// Whether that is a tool of ours, and not one that somebody else has registered.
     pub is_ours: bool,
+    /// Whether it has the name of one of ours ([`Definition::takes_name`](super::Definition::takes_name)).
+    pub takes_name: bool,
     /// The arguments.
     pub input: &'a Value,
     /// The call's id.
@@ -72,6 +74,7 @@ impl<'a> ApprovalCall<'a> {
         Self {
             tool,
             is_ours: true,
+            takes_name: false,
             input,
             id,
             buffer,
@@ -242,7 +245,7 @@ pub fn declared(config: Policy, ask: AskTool) -> Resolver {
             Some(DeclaredApproval::Function(function)) => ask(function, call)?,
             None => None,
         };
-        let is_silenced = file || config.silences(call.tool);
+        let is_silenced = file || call.takes_name || config.silences(call.tool);
         Ok(decision.filter(|decision| *decision != Decision::Approve || !is_silenced))
     });
     Resolver::built_in(DECLARED, "the tool's own `approval`", -10, resolve)

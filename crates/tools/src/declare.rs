@@ -28,6 +28,8 @@ pub enum Field {
     Function(LuaRef),
     /// Something else, with a description.
     Other(String),
+    /// A table with something in it that no definition can have, and why.
+    Unreadable(String),
 }
 
 impl Field {
@@ -152,6 +154,7 @@ impl FieldReader {
             }
             Field::Function(_) => "a function".to_owned(),
             Field::Other(what) => what,
+            Field::Unreadable(why) => return self.refuse(name, format!("cannot be read: {why}")),
         };
         self.refuse(name, format!("must be {expected}, not {found}"))
     }

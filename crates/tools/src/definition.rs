@@ -50,6 +50,8 @@ pub struct Definition {
     pub approval: Option<DeclaredApproval>,
     /// Whether every call waits for the user's approval: no rule, function or option approves one.
     pub always_asks: bool,
+    /// Whether code that is not the user's has registered it under the name of a tool of ours.
+    pub takes_name: bool,
     /// Whether the latest lines of its output are shown while it runs.
     pub streaming: bool,
     /// How long a call may take once it may run: until the tool, the editor or the user has answered. `None` for the

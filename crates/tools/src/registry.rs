@@ -5,7 +5,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, OnceLock},
+    sync::{Arc, LazyLock, OnceLock},
 };
 
 use super::{Definition, DefinitionError, Executor, Group, LuaRef, hosted};
@@ -51,6 +51,15 @@ impl Registry {
     pub fn answer_with(&mut self, name: &str, function: LuaRef) -> bool {
         let open = self.tools.get_mut(name).filter(|tool| matches!(tool.executor, Executor::Client(None)));
         open.map(|tool| Arc::make_mut(tool).executor = Executor::Client(Some(function))).is_some()
+    }
+
+    /// Marks a tool that code has registered which is not the user's. Says whether it has the name of one of ours. The calculators are
+    /// examples, which anybody may replace.
+    pub fn mark_foreign(&mut self, name: &str) -> bool {
+        static OURS: LazyLock<Registry> = LazyLock::new(Registry::with_builtins);
+        let tool =
+            self.tools.get_mut(name).filter(|_| OURS.get(name).is_some_and(|ours| ours.enabled && ours.icon.is_some()));
+        tool.map(|tool| Arc::make_mut(tool).takes_name = true).is_some()
     }
 
     /// The tool with this name, enabled or not.

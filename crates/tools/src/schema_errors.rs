@@ -159,7 +159,11 @@ pub(super) fn malformed(tool: &str, text: &str) -> ModelError {
         return ModelError::new(format!("The call of `{tool}` is {fault}. Write the whole call again."));
     }
     let problem = match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-        Ok(_) => "it is not an object".to_owned(),
+        Ok(_) => match serde_json::from_str::<serde_json::Value>(text) {
+            Ok(_) => "it is not an object".to_owned(),
+            // It is JSON that nothing here can hold: a number is too large, or objects are nested too deep.
+            Err(error) => return ModelError::new(format!("The input of `{tool}` cannot be read: {error}.")),
+        },
         Err(_) if text.trim().is_empty() => "it is empty".to_owned(),
         Err(error) if error.is_eof() => {
             format!("it ends unexpectedly at line {} column {}", error.line(), error.column())

@@ -13,6 +13,10 @@ local words = {
   changed = { "%s was changed on disk.", "`:edit!` loads the file." },
 }
 
+--- The files that were deleted, by buffer. Neovim says so each time.
+---@type table<integer, string>
+local gone = {}
+
 --- Checks the files of buffers. A handler decides instead of asking; where it says nothing, the handlers of others do, except that
 --- they cannot ask.
 ---@param bufs integer[]
@@ -69,7 +73,10 @@ function M.all(written, moved)
     local name = api.nvim_buf_get_name(buf)
     if reason == "changed" and vim.list_contains(written or {}, vim.uv.fs_realpath(name)) then
       return "reload"
-    elseif words[reason] and not (reason == "deleted" and told[buf]) and not saving.is_writing(buf) and not is_decided(buf) then
+    end
+    local is_told = reason == "deleted" and (told[buf] or gone[buf] == name)
+    gone[buf] = reason == "deleted" and name or nil
+    if words[reason] and not is_told and not saving.is_writing(buf) and not is_decided(buf) then
       local notify, message, advice = require("flemma.notify"), unpack(words[reason])
       notify.say(vim.log.levels.WARN, notify.with_advice(message:format(vim.fn.fnamemodify(name, ":~:.")), advice))
     end

@@ -71,10 +71,7 @@ local function step_of(buf, state, in_place)
   if buf ~= api.nvim_get_current_buf() then
     return 0
   end
-  if vim.wo.diff and not api.nvim_get_mode().mode:find("^[iR]") then
-    return nil
-  end
-  return vim.fn.changenr()
+  return not (vim.wo.diff and not api.nvim_get_mode().mode:find("^[iR]")) and vim.fn.changenr() or nil
 end
 
 --- Notes what a change replaces. For most commands, Neovim reports this just before it reports the lines.

@@ -27,6 +27,7 @@ end
 ---@type table<integer, flemma.Saving>
 local states = {}
 
+local DELETED = "the file was deleted"
 local FOREIGN = "something else has changed the file"
 local UNKNOWN = "it is not known whether the file was changed elsewhere, because the buffer was modified when it was opened"
 
@@ -82,7 +83,7 @@ function M.attach(buf)
     end
     local reason = vim.v.fcs_reason
     if reason ~= "time" and reason ~= "mode" then
-      state.foreign = reason == "deleted" and "the file was deleted" or FOREIGN
+      state.foreign = reason == "deleted" and DELETED or FOREIGN
     end
     if not state.is_quiet and vim.v.fcs_choice == "" then
       vim.v.fcs_choice = "ask"
@@ -192,6 +193,7 @@ local function refusal(buf, is_forced, is_nested)
   elseif not is_forced then
     advice = "`:edit!` loads the file, `:write!` keeps the buffer."
     why, is_known = M.foreign(buf, is_nested)
+    advice = why == DELETED and "`:write!` creates it again." or advice
   end
   why = why and ("%s was not written: %s."):format(vim.fs.basename(name), why)
   return why and require("flemma.notify").with_advice(why, advice), is_known

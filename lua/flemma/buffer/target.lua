@@ -47,7 +47,7 @@ function M.resolve(buf)
     -- The library was missing until now.
     return buf
   end
-  require("flemma.notify").say(vim.log.levels.ERROR, why or "this buffer is not a conversation (filetype `chat`)")
+  require("flemma.notify").say(vim.log.levels.ERROR, why or "this buffer is not a conversation, whose filetype is `chat`")
 end
 
 --- The window in which a command about the conversation looks at the cursor; 0 for the current one. For the input window and the

@@ -21,14 +21,9 @@ end
 ---@param kind "approve"|"again"|"reject"|"answer"|"error"
 ---@param text string
 local function result_of(kind, text)
-  if kind == "reject" then
-    return { approved = false, message = text ~= "" and text or nil }
-  elseif kind == "answer" then
-    return { answer_json = text }
-  elseif kind == "error" then
-    return { error = text }
-  end
-  return { approved = true, again = kind == "again" or nil }
+  local ends = { answer = { answer_json = text }, error = { error = text } }
+  ends.reject = { approved = false, message = text ~= "" and text or nil }
+  return ends[kind] or { approved = true, again = kind == "again" or nil }
 end
 
 --- Resolves a call that waits.

@@ -73,13 +73,8 @@ local function start(label, resolve, timeout)
   --- Safe to call again, and from a libuv callback.
   local function done(err)
     local fields = { why = err and (type(err) == "string" and err or vim.inspect(err)) or nil }
-    if vim.in_fast_event() then
-      vim.schedule(function()
-        finish(fields)
-      end)
-    else
-      finish(fields)
-    end
+    local finish_now = vim.in_fast_event() and vim.schedule_wrap(finish) or finish
+    finish_now(fields)
   end
 
   vim.schedule(function()
@@ -173,10 +168,8 @@ function M.register(what, definition)
     return start(where(what), what)
   elseif kind == "table" and (what.resolve ~= nil or what.definitions ~= nil) then
     return take(where(what.resolve) or "the source", what, add_all)
-  elseif kind == "table" and #what > 0 then
-    return add_all(what)
-  elseif kind == "table" and what.name ~= nil then
-    return add(nil, what)
+  elseif kind == "table" and (#what > 0 or what.name ~= nil) then
+    return add_all(#what > 0 and what or { what })
   elseif kind == "table" then
     return refuse("register: the table contains no definition; give a list of definitions, or `resolve`")
   end

@@ -116,10 +116,7 @@ end
 ---@return string
 function M.judged_name(buf)
   local kind, name = vim.bo[buf].buftype, api.nvim_buf_get_name(buf)
-  if kind == "" or kind == "help" then
-    return name
-  end
-  return "buffer://" .. name
+  return (kind == "" or kind == "help") and name or "buffer://" .. name
 end
 
 --- Which of these buffers a model may be told about.

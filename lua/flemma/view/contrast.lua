@@ -77,10 +77,7 @@ end
 ---@return integer?
 local function text_colour(name)
   local group = api.nvim_get_hl(0, { name = name, link = false })
-  if group.reverse then
-    return group.bg
-  end
-  return group.fg
+  return group[group.reverse and "bg" or "fg"]
 end
 
 --- Links every group of the families, unless `set` refuses because somebody has defined it.

@@ -41,10 +41,12 @@ enum Registered {
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // register(kind, name or nil, definition) -> true, or false, problem. Only a tool may have its name in the definition
-    exports.add("register", |lua, binding, (kind, name, definition): (String, Option<String>, Table)| {
+    // register(kind, name or nil, definition, origin or nil) -> true, or false, problem. Only a tool may have its name in the definition.
+    // The origin is for messages: it says whose the tool is if it is not the user's
+    exports.add("register", |lua, binding, args: (String, Option<String>, Table, Option<String>)| {
+        let (kind, name, definition, origin) = args;
         let added = match (convert::variant(lua, &kind, None)?, name) {
-            (Kind::Tool, name) => add_tool(lua, binding, name.as_deref(), &definition),
+            (Kind::Tool, name) => add_tool(lua, binding, (name.as_deref(), origin.as_deref()), &definition),
             (_, None) => return Err(mlua::Error::runtime("the name is missing")),
             (Kind::Group, Some(name)) => add_group(lua, binding, &name, definition),
             (Kind::Resolver, Some(name)) => {
@@ -90,10 +92,21 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     })
 }
 
-fn add_tool(lua: &Lua, binding: &Binding, name: Option<&str>, definition: &Table) -> Result<(), UserError> {
+/// `named` has the name, and whose the tool is if it is not the user's.
+fn add_tool(
+    lua: &Lua,
+    binding: &Binding,
+    named: (Option<&str>, Option<&str>),
+    definition: &Table,
+) -> Result<(), UserError> {
     let functions = &binding.functions;
-    let Fields { entries, kept } = lua_tools::fields(lua, functions, name, definition)?;
-    binding.workspace.tools.register_tool(name, entries).map_err(|problem| {
+    let Fields { entries, kept } = lua_tools::fields(lua, functions, named.0, definition)?;
+    let tools = &binding.workspace.tools;
+    let added = match named {
+        (Some(name), Some(origin)) => tools.register_foreign(name, entries, origin),
+        (name, _) => tools.register_tool(name, entries),
+    };
+    added.map_err(|problem| {
         kept.into_iter().for_each(|function| functions.release(function));
         UserError::new(problem.to_string())
     })

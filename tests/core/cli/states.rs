@@ -163,6 +163,8 @@ fn an_interrupted_call_is_a_decision_for_a_person() {
         let said = resolve(&shell, "call_bash", &["--approve"]);
         let problem = "it was started before and interrupted; it is not known whether it had an effect: --again approves another run";
         assert_eq!((said.code, said.err.contains(problem)), (1, true), "{status}: {said:?}");
+        let said = resolve(&shell, "call_bash", &["--result", "5"]);
+        assert_eq!((said.code, said.err.contains(problem)), (1, true), "{status}: {said:?}");
         // The decision counts, and is not asked for again.
         let said = resolve(&shell, "call_bash", &["--again"]);
         assert_eq!((said.code, said.err.as_str()), (0, ""), "{status}");

@@ -5,6 +5,7 @@ mod commands;
 mod eras;
 mod extensions;
 mod first_era;
+mod hostile;
 mod installed;
 mod modules;
 mod offer;

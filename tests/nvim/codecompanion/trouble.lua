@@ -87,5 +87,14 @@ _G.tools = {
       output_handler(setmetatable({}, { __index = function() error("in __index") end }))
     end)
   end } }),
+  t32_status = define({ cmds = answers({ status = "banana", data = "x" }) }),
+  t33_case = define({ cmds = answers({ status = "Success", data = "fine" }) }),
+  t34_number = define({ cmds = { 5 } }),
+  t35_third = define({ env = function() return { v = "a b" } end, cmds = { "echo one", "echo two", "eval ${v}" } }),
+  t36_found = define({ cmds = good(), output = { success = function() error("in success") end } }),
+  t37_output = define({ cmds = good(), output = { success = function(_, tools, _, _)
+    tools.chat:add_tool_output(tools.tool, "half")
+    error("after half")
+  end } }),
   t31_last = define({ cmds = good() }),
 }

@@ -64,6 +64,33 @@ fn prompts_that_nobody_answers_do_not_stop_it() {
 }
 
 #[test]
+fn a_question_of_a_tool_is_cancelled_with_a_warning() {
+    let ask = |function: &str| format!("local answer = {function} return 'got ' .. vim.inspect(answer)");
+    let cases = [
+        ("vim.fn.confirm('Delete it?', '&Yes\\n&No')", "got 0"),
+        ("vim.api.nvim_call_function('confirm', { 'Delete it?' })", "got 0"),
+        ("vim.fn.inputlist({ 'Which?', '1. a' })", "got 0"),
+        (
+            "(function() local got = 'none' vim.ui.select({ 1 }, {}, function(item) got = item end) return got end)()",
+            "got nil",
+        ),
+        ("(function() local got = 'none' vim.ui.input({}, function(text) got = text end) return got end)()", "got nil"),
+        ("vim.fn.input('Name? ')", "Keyboard interrupt"),
+        ("vim.fn.inputsecret('Key? ')", "Keyboard interrupt"),
+        ("vim.fn.getchar()", "Keyboard interrupt"),
+        ("vim.fn.getcharstr()", "Keyboard interrupt"),
+        ("vim.fn.getchar(0)", "got 0"),
+    ];
+    for (function, result) in cases {
+        let user = Desktop::new("", &tool(&ask(function)), [call("toolu_1", "it", &json!({})), prose(&["fine"])]);
+        let said = user.flemma(&["run", "notes.chat"]);
+        let is_told = said.err.contains("asked for a key or for text");
+        assert!(said.code == 0 && is_told == !function.ends_with("(0)"), "{function}: {said:?}");
+        assert!(user.text("notes.chat").contains(result), "{function}: {}", user.text("notes.chat"));
+    }
+}
+
+#[test]
 fn a_conversation_that_is_unloaded_is_a_failure() {
     for body in ["vim.cmd('%bwipeout!')", "vim.cmd('bdelete!')", "vim.cmd('edit!')"] {
         let user = Desktop::new("", &tool(body), [call("toolu_1", "it", &json!({}))]);

@@ -63,7 +63,7 @@ const HOSTILE: [&str; 15] = [
 ];
 
 /// Scripts that print the value, and what surrounds it in what they print.
-const PRINTS: [(&str, &str, &str); 37] = [
+const PRINTS: [(&str, &str, &str); 34] = [
     ("printf %s ${x}", "", ""),
     ("printf %s \"${x}\"", "", ""),
     ("printf %s '${x}'", "", ""),
@@ -97,9 +97,6 @@ const PRINTS: [(&str, &str, &str); 37] = [
     ("sh -c \"printf %s \\\"it's ${x}\\\"\"", "it's ", ""),
     ("env A=b sh -eu -c 'printf %s \"${x}\"' name", "", ""),
     ("sh -c 'sh -c \"printf %s \\\"${x}\\\"\"'", "", ""),
-    ("eval 'printf %s ${x}'", "", ""),
-    ("eval printf %s ${x}", "", ""),
-    ("eval \"printf %s '${x}'\"", "", ""),
     ("A=${x}; if true; then printf %s \"$A\"; fi", "", ""),
 ];
 
@@ -211,12 +208,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("sh <<<'echo ${x}'", "in a here-string"),
     ("sh <<< \"echo $(printf %s ${x})\"", "in a here-string"),
     ("sh -c \"sh <<< '${x}'\"", "in a here-string"),
-    ("ssh host \"sh <<< ${x}\"", "in a here-string"),
     ("env -S ${x}", "`env` splits"),
     ("env -iS'sh -c ${x}'", "`env` splits"),
     ("nice env -u A --split-string=${x}", "`env` splits"),
     ("env -S 'printf %s' ${x}", "`env` splits"),
-    ("eval \"$(printf %s ${x})\"", "whose output is read as code"),
     ("sh -c `printf %s ${x}`", "whose output is read as code"),
     ("unset $(printf %s ${x})", "for the name of a variable"),
 ];
@@ -243,11 +238,95 @@ fn a_shell_without_our_environment_gets_plain_words_only() {
         "su user -c \"cat ${x}\"",
         "env -i sh -c '${x}'",
         "python3.12 -Bc 'print(\"${x}\")'",
-        "perl -ne 'print if /${x}/'",
+        "eval 'cat ${x}'",
         "node --eval 'f(\"${x}\")'",
     ] {
-        assert!(problem(script, "a b").contains("to a program that could read the value as code"), "{script}");
+        for value in ["a b", "-x", "+x", "a;b", "'"] {
+            assert!(problem(script, value).contains("to a program that could read the value as code"), "{script}");
+        }
         assert_eq!(filled(script, "src/a-b.txt"), script.replace("${x}", "src/a-b.txt"));
+    }
+}
+
+/// Commands that read code, and values with which they would make the file `owned`.
+const CODE: &[(&str, &str)] = &[
+    ("printf '%s\\n' '${x}' | sh", "touch owned"),
+    ("printf '%s\\n' '${x}' | bash -x 2>&1", "touch owned"),
+    ("printf '%s\\n' '${x}' | sh -s -- a", "touch owned"),
+    ("printf '%s\\n' '${x}' | python3 -", "open('owned', 'w')"),
+    ("printf '%s\\n' '${x}' | perl", "`touch owned`"),
+    ("printf '%s\\n' '${x}' | (cat | sh)", "touch owned"),
+    ("sh -c 'printf \"%s\" \"$1\" | sh' _ '${x}'", "touch owned"),
+    ("sh < <(printf '%s' '${x}')", "touch owned"),
+    (". /dev/stdin <<A\nA\n. <(printf '%s' '${x}')", "touch owned"),
+    ("printf '%s' '${x}' > a.sh; sh a.sh", "touch owned"),
+    ("x='${x}'; eval \"$x\"", "touch owned"),
+    ("x='${x}'; $x", "touch owned"),
+    ("x='${x}'; command $x", "touch owned"),
+    ("set -- ${x}; set -- $1; \"$@\"", "touch owned"),
+    ("x='${x}'; sh -c \"$x\"", "touch owned"),
+    ("x='${x}'; python3 -c \"$x\"", "open('owned', 'w')"),
+    ("x='${x}'; awk \"$x\"", "BEGIN{system(\"touch owned\")}"),
+    ("f() { eval \"$1\"; }; f '${x}'", "touch owned"),
+    ("bash -c 'eval \"$1\"' _ '${x}'", "touch owned"),
+    ("sh -c '$1' _ '${x}'", "touch owned"),
+    ("trap '${x}' EXIT", "touch owned"),
+    ("shopt -s expand_aliases\nalias a='${x}'\na", "touch owned"),
+    ("printf '%s' '${x}' | xargs -I{} sh -c 'echo {}'", "$(touch owned)"),
+    ("find . -maxdepth 0 -exec sh -c '${x}' \\;", "touch owned"),
+    ("awk 'BEGIN{print \"${x}\"}'", "\"; system(\"touch owned\"); x=\""),
+    ("awk -F , '/${x}/{print}' /etc/hostname", "/{} BEGIN{system(\"touch owned\")} /x"),
+    ("timeout 5 awk -v a=b 'BEGIN{print \"${x}\"}'", "\"; system(\"touch owned\"); x=\""),
+    ("echo x | sed 's/x/${x}/'", "y/;s/.*/touch owned/e;#"),
+    ("echo x | sed -n -e p -e 's/x/${x}/'", "y/;s/.*/touch owned/e;#"),
+    ("echo x | sed '' -i '${x}'", "1e touch owned"),
+    ("sed -n p ${x} /etc/hostname", "-e1e touch owned"),
+    ("perl -ne 'print if /${x}/' /etc/hostname", "/; `touch owned`; /"),
+    ("perl -e 'print 1' ${x}", "-e`touch owned`"),
+    ("python3 ${x}", "-copen('owned', 'w')"),
+    ("sqlite3 :memory: '${x}'", ".shell touch owned"),
+    ("git -c alias.z='!${x}' z", "touch owned"),
+    ("vim -es -c '${x}' -c qa", "!touch owned"),
+    ("nvim --headless -c '${x}' -c qa", "!touch owned"),
+    ("PS4='${x}'; set -x; true", "$(touch owned)"),
+    ("git init -q .; GIT_PAGER='${x}' git -p help -a", "touch owned"),
+];
+
+#[test]
+fn a_program_that_reads_code_gets_plain_words() {
+    for (script, value) in CODE {
+        assert!(problem(script, value).starts_with("The command was not started"), "{script}");
+        assert!(fill_script(script.as_bytes(), &values("plain_word-1.txt")).is_ok(), "{script}");
+    }
+}
+
+#[test]
+fn a_program_that_reads_data_gets_any_value() {
+    for script in [
+        "grep -rn '${x}' src",
+        "rg '${x}' source",
+        "git commit -m '${x}'",
+        "printf '%s' '${x}' | python3 -m json.tool",
+        "printf '%s' '${x}' | python3 script.py",
+        "printf '%s' '${x}' | awk '{print $1}'",
+        "printf '%s' '${x}' | sed -n \"s/x$//p\"",
+        "printf '%s' '${x}' | sh script.sh > out 2>&1",
+        "printf '%s' '${x}' | xargs -0 wc -l",
+        "echo '${x}' | bc -l",
+        "python3 script.py '${x}'",
+        "bash script.sh '${x}'",
+        "sed -n '1,20p' '${x}'",
+        "sed -i '' -e 's/a/b/' '${x}'",
+        "awk -v 'a=${x}' '{print a}' file",
+        "awk -F: '{print $1}' '${x}'",
+        "perl -ne 'print' '${x}'",
+        "find . -name '${x}' -exec wc {} +",
+        "jq -n --arg a '${x}' '$a'",
+        "cat \"$HOME/${x}\"; for f in *; do cat \"$f\"; done",
+        "(cd '${x}' && ls) || exit 1",
+    ] {
+        let filled = fill_script(script.as_bytes(), &values("a b$(c)"));
+        assert!(filled.is_ok(), "{script}: {filled:?}");
     }
 }
 
@@ -274,6 +353,18 @@ fn the_script_among_arguments_is_filled_as_one() {
     assert!(fill(&["env", "-S", "${x}"], "ls").is_err() && fill(&["env", "-iSls ${x}"], "a").is_err());
     assert!(fill(&["env", "${x}"], "-Sls").is_err() && fill(&["env", "A=b", "${x}"], "-Sls").is_ok());
     assert!(fill(&["docker", "exec", "box", "sh", "-c", "cat ${x}"], "$(a)").is_err());
+    for argv in [
+        &["awk", "BEGIN{print \"${x}\"}"][..],
+        &["sed", "-n", "s/${x}/X/p", "file"],
+        &["sed", "-n", "p", "${x}"],
+        &["bash", "-c", "eval \"$1\"", "_", "${x}"],
+        &["sqlite3", "db", "${x}"],
+        &["git", "-c", "alias.z=!${x}", "z"],
+    ] {
+        assert!(fill(argv, "-e1e ls").is_err(), "{argv:?}");
+        assert!(fill(argv, "a_b-1.txt").is_ok(), "{argv:?}");
+    }
+    assert!(fill(&["sed", "-n", "p", "${x}"], "a b").is_ok() && fill(&["git", "commit", "-m", "${x}"], "-a b").is_ok());
     assert_eq!(fill(&["docker", "run", "${x}", "sh", "-c", "ls"], "a b").unwrap().0, "docker|run|a b|sh|-c|ls");
 }
 

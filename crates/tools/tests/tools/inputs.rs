@@ -386,6 +386,14 @@ fn text_that_is_no_json_is_told_the_place_and_what_is_there() {
     let long = format!("{{\"text\": \"{}\" oops }}", "漢".repeat(100_000));
     let message = registry.get("read").unwrap().check_input(&ToolInput::Malformed(long)).unwrap_err().to_string();
     assert!(message.contains("漢\" oops }`") && message.len() < 300, "{message}");
+    let deep = format!("{}1{}", "{\"a\":".repeat(200), "}".repeat(200));
+    for (text, problem) in [("{\"n\":1e400}", "number out of range"), (deep.as_str(), "recursion limit exceeded")] {
+        let message = registry.get("read").unwrap().check_input(&ToolInput::Malformed(text.to_owned())).unwrap_err();
+        assert!(
+            message.to_string().starts_with(&format!("The input of `read` cannot be read: {problem}")),
+            "{message}"
+        );
+    }
 }
 
 /// Looking where such a path leads would take minutes.

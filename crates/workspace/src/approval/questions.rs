@@ -66,6 +66,7 @@ impl PathQuestions {
         ApprovalCall {
             is_ours: definition
                 .is_none_or(|definition| matches!(definition.executor, Executor::Server(Runner::Native(_)))),
+            takes_name: definition.is_some_and(|definition| definition.takes_name),
             declared: definition.and_then(|definition| definition.approval),
             subject: self.target.subject(),
             reading: self.read.as_ref().map(reading),

@@ -282,13 +282,16 @@ impl Attempt<'_> {
         let standing = conversation.standing(call);
         // Until it starts, the last decision counts.
         let takes_back = matches!((resolution, &standing), (Resolution::Reject(_), Standing::Approved(_)));
+        let is_approval = *resolution == Resolution::Approve;
+        let waits_for_approval = self.awaiting.as_ref().is_some_and(|awaiting| awaiting.kind == AwaitKind::Approval);
+        let is_answer = waits_for_approval && matches!(resolution, Resolution::Answer(_) | Resolution::Impossible(_));
         match standing {
             Standing::Ended(_) => {
                 let ending = records.with_ledger(|ledger| ledger.of(key).ending.clone());
                 return stale(Stale::Resolved(ending.map(|ending| (ending.by, ending.at))));
             }
             // Whoever decides from a list may not know of the run. A key is pressed where the block asks.
-            Standing::Interrupted if *resolution == Resolution::Approve && !is_again => {
+            Standing::Interrupted if !is_again && (is_approval || is_answer) => {
                 if let Some(how) = way_to_run_again(role) {
                     return Err(ResolveError::Invalid(format!("{INTERRUPTED}: {how} approves another run")));
                 }

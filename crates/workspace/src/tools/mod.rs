@@ -28,6 +28,28 @@ impl Tools {
         Ok(())
     }
 
+    /// Registers a tool as [`Tools::register_tool`] does, for code that is not the user's, and warns when it takes the name of one of
+    /// ours.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn register_foreign(
+        &self,
+        name: &str,
+        fields: Vec<(String, Field)>,
+        origin: &str,
+    ) -> Result<(), DefinitionError> {
+        let is_told = self.shared.toolbox.get(name).is_some_and(|old| old.takes_name);
+        self.register_tool(Some(name), fields)?;
+        if self.shared.toolbox.mark_foreign(name) && !is_told {
+            self.shared.warn(&format!(
+                "{origin} has put a tool `{name}` in the place of Flemma's own. Its calls wait for your approval, whatever it says \
+                 about that. Your rules for `{name}` apply to it. To keep Flemma's tool, take that one out"
+            ));
+        }
+        Ok(())
+    }
+
     /// Takes a tool out; says whether it was there.
     pub fn unregister_tool(&self, name: &str) -> bool {
         let removed = self.shared.toolbox.unregister(name);

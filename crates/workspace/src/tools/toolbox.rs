@@ -93,6 +93,10 @@ impl Toolbox {
     }
 
     /// Takes a definition out; gives it back if it was there.
+    pub(crate) fn mark_foreign(&self, name: &str) -> bool {
+        self.registry.borrow_mut().mark_foreign(name)
+    }
+
     pub(crate) fn unregister(&self, name: &str) -> Option<Arc<Definition>> {
         let removed = self.registry.borrow_mut().unregister(name)?;
         self.touch();
@@ -256,6 +260,17 @@ impl Toolbox {
                 && told.insert(entry.clone())
             {
                 found.push(UserError::new(format!("{place}: {problem}")));
+            }
+        }
+        for group in registry.groups().filter(|_| is_sending) {
+            let missing =
+                group.tools.iter().filter(|tool| registry.get(tool).is_none()).map(|tool| format!("`{tool}`"));
+            let missing = missing.collect::<Vec<_>>().join(", ");
+            if !missing.is_empty() {
+                found.push(UserError::new(format!(
+                    "the group `{}` names tools that are not there, and is used without them: {missing}",
+                    group.name
+                )));
             }
         }
         if !is_sending {

@@ -229,7 +229,9 @@ impl Drawing<'_> {
             Fate::Done => with_time(if signs == Signs::Ascii { "ok" } else { "✓" }, "FlemmaToolDone"),
             Fate::Failed => match by {
                 Some(Role::Policy) => chunk("denied", "FlemmaRejected"),
-                Some(Role::User | Role::Document) => chunk("rejected", "FlemmaRejected"),
+                Some(Role::User | Role::Document | Role::CommandLine | Role::Script) => {
+                    chunk("rejected", "FlemmaRejected")
+                }
                 Some(Role::Clock) => chunk("expired", "FlemmaRejected"),
                 _ if signs == Signs::Ascii => with_time("failed", "FlemmaFailed"),
                 _ => with_time("✗ failed", "FlemmaFailed"),

@@ -30,15 +30,14 @@ function M.of(entry, call_of)
   local handlers = type(entry.definition.handlers) == "table" and entry.definition.handlers or {}
   local function decide(opts, call)
     local word = declared(opts)
-    if word and word ~= true and vim.is_callable(handlers.prompt_condition) and not vim.is_callable(word) then
-      word = require("flemma.compat.codecompanion.shape").condition(entry.shape, handlers.prompt_condition, call.tools)
-    elseif vim.is_callable(word) then
+    if vim.is_callable(word) then
       word = word(call.tool, call.tools)
+    elseif type(word) ~= "boolean" and vim.is_callable(handlers.prompt_condition) then
+      word = require("flemma.compat.codecompanion.shape").condition(entry.shape, handlers.prompt_condition, call.tools)
     end
     return word == false and "auto" or word and "requires_approval" or nil
   end
-  local word = declared(entry.opts)
-  if handlers.setup == nil and (type(word) ~= "table" and type(word) ~= "function" and type(word) ~= "string") then
+  if handlers.setup == nil and handlers.prompt_condition == nil and not vim.is_callable(declared(entry.opts)) then
     return decide(entry.opts)
   end
   return function(input, ctx)

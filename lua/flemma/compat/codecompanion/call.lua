@@ -16,6 +16,7 @@ local value = require("flemma.compat.codecompanion.value")
 ---@field tools table the Tools object
 ---@field args any the arguments, of the first action if there are several
 ---@field actions any[] the arguments of each action
+---@field approved any the arguments, of the first action if there are several, as the model gave them
 ---@field values table<string, any> what `env` gave
 ---@field said { text: string, by: string }[] what was said to the chat
 ---@field context table[] the buffers and files that it has put into the chat's context
@@ -72,7 +73,7 @@ function M.new(entry, bufnr, id, input, tools_config)
   tool.name = entry.name
   tool.opts = value.copy(entry.opts)
   input = value.copy(input)
-  local actions = { input }
+  local actions = { value.copy(input) }
   if entry.shape == "a" then
     local request = value.copy(input)
     request._attr = type(request._attr) == "table" and request._attr or {}
@@ -102,6 +103,7 @@ function M.new(entry, bufnr, id, input, tools_config)
     tools = {},
     args = actions[1],
     actions = actions,
+    approved = value.copy(actions[1]),
     values = {},
     said = {},
     context = {},
@@ -148,7 +150,7 @@ end
 --- What the tool says of the call before it runs.
 ---@param call flemma.codecompanion.Call
 ---@return string? text
-function M.prompt(call)
+local function prompt_of(call)
   for _, name in ipairs({ "prompt", "cmd_string" }) do
     local prompt = M.part(call, "output", name)
     if prompt then
@@ -162,6 +164,17 @@ function M.prompt(call)
   end
   local command = call.tool.build_cmd and call.tool.cmds and call.tool.cmds[1]
   return type(command) == "string" and command or nil
+end
+
+--- The same, with the arguments if they are not those that the model gave any more.
+---@param call flemma.codecompanion.Call
+---@return string? text
+function M.prompt(call)
+  local text = prompt_of(call)
+  if vim.deep_equal(call.tool.args, call.approved) then
+    return text
+  end
+  return ("%sThe tool changes its input to: %s"):format(text and text .. "\n" or "", value.text(call.tool.args))
 end
 
 --- The first of `cmds`, as functions that hear of a call that did not run get it.

@@ -57,7 +57,7 @@ local function plan(call, entry)
   local command = parts(entry)
   local words = {}
   for i, word in ipairs(type(command) == "table" and command or { command }) do
-    if type(word) ~= "string" and type(word) ~= "number" then
+    if type(word) ~= "string" and (type(word) ~= "number" or type(command) ~= "table") then
       return nil, nil, ("An entry of `cmds` has a %s for its word %d."):format(type(word), i)
     end
     words[i] = tostring(word)

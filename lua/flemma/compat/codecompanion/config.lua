@@ -6,6 +6,7 @@
 local M = {}
 
 local notify = require("flemma.notify")
+local value = require("flemma.compat.codecompanion.value")
 
 --- Keys of the tools table that are no tools.
 local NO_TOOLS = { groups = true, opts = true }
@@ -32,13 +33,7 @@ M.tools = { groups = {}, opts = {} }
 
 local chat = {
   tools = M.tools,
-  -- Nothing reads these, nor the tables beside it. Extensions read them and write into them.
-  editor_context = {},
-  keymaps = {},
-  opts = {},
   roles = { user = "You", llm = "Assistant" },
-  slash_commands = {},
-  variables = {},
 }
 
 --- The module `codecompanion.config`.
@@ -47,12 +42,6 @@ M.module = setmetatable({
   strategies = { chat = chat, background = {}, cmd = {}, inline = {} },
   adapters = { acp = {}, http = {} },
   display = { action_palette = {}, chat = { icons = {}, window = {} }, diff = {}, inline = {} },
-  extensions = {},
-  mcp = {},
-  memory = {},
-  opts = {},
-  prompt_library = {},
-  rules = {},
 }, {
   -- The table is in itself, but whoever copies it must not follow that.
   __index = function(_, key)
@@ -60,30 +49,12 @@ M.module = setmetatable({
   end,
 })
 M.module.interactions = M.module.strategies
-
---- What can be seen of an entry: itself, and its fields and options, which are often changed in place.
----@param entry any
----@return table
-local function look(entry)
-  local fields = {}
-  if type(entry) == "table" then
-    for key, field in next, entry do
-      fields[key] = field
-    end
-    for key, option in next, type(entry.opts) == "table" and entry.opts or {} do
-      fields["opts." .. tostring(key)] = option
-    end
-  end
-  return { entry = entry, fields = fields }
+-- Nothing reads these. Extensions read them and write into them.
+for name in ("editor_context keymaps opts slash_commands variables"):gmatch("%S+") do
+  chat[name] = {}
 end
-
---- Whether an entry is what was seen of it. A copy of it is: extensions put a copy of the whole table in its place.
----@param seen? flemma.codecompanion.Seen
----@param entry any
----@return boolean
-local function is_same(seen, entry)
-  local is_like = seen and (rawequal(seen.entry, entry) or type(seen.entry) == "table" and type(entry) == "table")
-  return is_like and vim.deep_equal(seen.fields, look(entry).fields) or false
+for name in ("extensions mcp memory opts prompt_library rules"):gmatch("%S+") do
+  M.module[name] = {}
 end
 
 --- Takes over what somebody has put in the place of the tools table, or of a table above it.
@@ -131,7 +102,7 @@ local function compare(part, entries, no_entries, is_again)
   end
   for name, entry in next, entries do
     local seen = part.seen[name]
-    if not no_entries[name] and entry ~= false and (not is_same(seen, entry) or is_again and is_due(seen)) then
+    if not no_entries[name] and entry ~= false and (not value.is_same(seen, entry) or is_again and is_due(seen)) then
       new[#new + 1] = name
     end
   end
@@ -144,7 +115,7 @@ local function compare(part, entries, no_entries, is_again)
   end)
   for _, name in ipairs(new) do
     local told = part.seen[name] and part.seen[name].problem
-    part.seen[name] = look(entries[name])
+    part.seen[name] = value.look(entries[name])
     local ok, problem = part.take(name, entries[name])
     all_ok = ok and all_ok
     -- What is wrong with an entry is reported once.
@@ -188,7 +159,7 @@ end
 function M.put(kind, name, entry, is_done)
   rawset(kind == "tools" and M.tools or M.tools.groups, name, entry)
   if is_done ~= nil then
-    parts[kind].seen[name] = is_done and entry and look(entry) or nil
+    parts[kind].seen[name] = is_done and entry and value.look(entry) or nil
   end
 end
 

@@ -64,7 +64,7 @@ local function base_of(spec, seen)
   local name = spec.extends
   if name == nil and spec.cmds == nil and spec.schema == nil then
     return nil,
-      "the entry has no `callback`, and no `cmds` and `schema`. If it changes a tool of CodeCompanion itself, leave it out"
+      "the entry has no `callback`, and no `cmds` and `schema`"
   elseif name == nil or name == BUILDS and not tools[name] then
     return { definition = setmetatable({}, getmetatable(spec)), opts = {} }
   elseif type(name) ~= "string" then
@@ -78,6 +78,15 @@ local function base_of(spec, seen)
   seen[name] = true
   local base, problem = M.resolve(other, seen)
   return base, problem and ('`extends` is "%s": %s'):format(name, problem)
+end
+
+--- Whether an entry only changes a tool that is there already, and is none itself.
+---@param spec any
+---@return boolean
+function M.only_changes(spec)
+  return type(spec) == "table" and vim.iter(pairs(spec)):all(function(key)
+    return key == "opts" or key == "enabled" or key == "description" or key == "visible"
+  end)
 end
 
 --- Finds the definition of an entry, and what the entry changes about it.

@@ -25,10 +25,7 @@ function M.attachment(image)
   local bytes = decode(image.base64)
   local path = type(image.path) == "string" and image.path ~= "" and image.path or nil
   -- What stays where it is need not be saved once more.
-  if path and not (bytes and not vim.uv.fs_stat(path)) then
-    return path
-  end
-  return bytes and { data = bytes }
+  return path and not (bytes and not vim.uv.fs_stat(path)) and path or bytes and { data = bytes }
 end
 
 --- The same for a message.

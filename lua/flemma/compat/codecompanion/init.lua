@@ -32,6 +32,9 @@ local entries = {}
 ---@type flemma.codecompanion.Options
 local options_of_written = {}
 
+--- Whose the tools are that are written into the tools table, for messages.
+local writer = "the configuration of CodeCompanion"
+
 --- Says what is wrong, if anything is.
 ---@param ok boolean
 ---@param problem? string
@@ -68,12 +71,10 @@ local function add_functions(entry, ours)
   ours.execute = function(input, ctx, callback)
     return require("flemma.compat.codecompanion.queue").add(call_of(ctx.bufnr, ctx.call_id, input), callback)
   end
-  local output = type(entry.definition.output) == "table" and entry.definition.output or {}
-  if output.prompt or output.cmd_string or entry.definition.build_cmd then
-    ours.format_preview = function(input, _, ctx)
-      return one.prompt(call_of(ctx.bufnr, ctx.call_id, input))
-    end
+  ours.format_preview = function(input, _, ctx)
+    return one.prompt(call_of(ctx.bufnr, ctx.call_id, input))
   end
+  local output = type(entry.definition.output) == "table" and entry.definition.output or {}
   if output.rejected or (type(entry.definition.handlers) == "table" and entry.definition.handlers.on_exit) then
     ours.format_rejection = function(input, ctx)
       return one.reject(call_of(ctx.bufnr, ctx.call_id, input), ctx.reason)
@@ -116,11 +117,12 @@ end
 ---@param name any
 ---@param spec any
 ---@param opts flemma.codecompanion.Options
+---@param origin? string whose it is, if it is not what the user registers by its name
 ---@return boolean ok
 ---@return string? problem
-local function add(name, spec, opts)
+local function add(name, spec, opts, origin)
   if type(name) ~= "string" or name == "" then
-    return false, ("register: the name must be a non-empty string, not %s"):format(vim.inspect(name))
+    return false, ("codecompanion: the name of a tool must be a non-empty string, not %s"):format(vim.inspect(name))
   end
   local function refuse_tool(problem)
     return false, ("tool `%s`: %s"):format(name, problem)
@@ -146,7 +148,7 @@ local function add(name, spec, opts)
   add_functions(entry, ours)
   ours.enabled = enabled_of(name, resolved.enabled, opts)
   local native = require("flemma.native")
-  local ok, message = native.call("register", "tool", name, ours)
+  local ok, message = native.call("register", "tool", name, ours, origin)
   if not ok then
     message = message or ("tool `%s` was not registered: the native library is missing"):format(name)
     local field = shape == "a" and "schema" or "schema.function.parameters"
@@ -247,7 +249,8 @@ end
 ---@return boolean ok
 function M.extension(name, given)
   config.sync()
-  local outer = options_of_written
+  local outer, outer_writer = options_of_written, writer
+  writer = ("the extension `%s`"):format(tostring(name))
   if type(given) == "table" and (given.offer or given.shape) then
     options_of_written = { offer = given.offer, shape = given.shape }
   end
@@ -257,10 +260,10 @@ function M.extension(name, given)
   -- With that plugin, its extensions write into its own table.
   for tool, entry in pairs(standin.tools_of_plugin() or {}) do
     if entry and entry ~= before[tool] and tool ~= "groups" and tool ~= "opts" then
-      all_ok = report(add(tool, entry, options_of_written)) and all_ok
+      all_ok = report(add(tool, entry, options_of_written, writer)) and all_ok
     end
   end
-  options_of_written = outer
+  options_of_written, writer = outer, outer_writer
   modules.drop()
   return all_ok
 end
@@ -314,7 +317,20 @@ end
 
 config.follow("tools", function(name, entry)
   local own = default_tools(tools_config)[name] and { offer = "always" } or {}
-  return add(name, entry, vim.tbl_extend("force", options_of_written, own))
+  local ran, ok, problem = pcall(add, name, entry, vim.tbl_extend("force", options_of_written, own), writer)
+  if not ran then
+    ok, problem = false, ("tool `%s`: %s"):format(tostring(name), value.thrown(ok))
+  end
+  if not ok and entries[name] then
+    -- What was there under this name before is replaced all the same.
+    entries[name] = nil
+    require("flemma.tools").unregister(name)
+  end
+  if not ok and definitions.only_changes(entry) then
+    -- It is about a tool of CodeCompanion itself.
+    return true
+  end
+  return ok, problem
 end, function(name)
   M.unregister(name)
 end)

@@ -43,8 +43,22 @@ function M.withhold(name, reason)
   reasons[name] = reason
 end
 
+--- Whether this is called by a timer or another callback, and by nobody who would take an error.
+---@return boolean
+local function is_in_callback()
+  local level, info = 3, debug.getinfo(3, "Sf")
+  while info do
+    if info.what == "main" or info.func == pcall or info.func == xpcall or info.source:find("/lua/flemma/", 1, true) then
+      return false
+    end
+    level = level + 1
+    info = debug.getinfo(level, "Sf")
+  end
+  return true
+end
+
 --- Something of CodeCompanion that is not here. It can be loaded, read and kept with all that is in it. Whoever calls it, or
---- takes it for a text, gets an error that names it.
+--- takes it for a text, gets an error that names it. A callback that nobody has called may come again and again: it is told once.
 ---@param path string
 ---@param reason string
 ---@param known? table what of it is here
@@ -52,7 +66,12 @@ end
 function M.absent(path, reason, known)
   local function refuse(how)
     return function()
-      error(("`%s%s` is out of reach here: %s (:help flemma-codecompanion)"):format(path, how, reason), 2)
+      local words = ("`%s%s` is out of reach here: %s (:help flemma-codecompanion)"):format(path, how, reason)
+      if not is_in_callback() then
+        error(words, 2)
+      end
+      require("flemma.notify").once(vim.log.levels.WARN, words)
+      return how == "" and "" or nil
     end
   end
   return setmetatable(known or {}, {
@@ -86,9 +105,7 @@ local function drop_soon()
       group = group,
       pattern = pattern,
       desc = "Flemma: make way for CodeCompanion",
-      callback = function()
-        M.drop()
-      end,
+      callback = M.drop,
       once = true,
     })
   end
@@ -115,10 +132,7 @@ end
 local function is_there()
   local loaded = package.loaded[ROOT]
   -- While it is loaded, something that is no table stands there.
-  if loaded ~= nil and loaded ~= made[ROOT] then
-    return true
-  end
-  return ask_others(ROOT) ~= nil
+  return loaded ~= nil and loaded ~= made[ROOT] or ask_others(ROOT) ~= nil
 end
 
 --- Why nothing stands in for a module; nil if nobody says so.

@@ -6,12 +6,20 @@ local events = require("flemma.compat.codecompanion.events")
 local shapes = require("flemma.compat.codecompanion.shape")
 local value = require("flemma.compat.codecompanion.value")
 
+--- What a function may say of itself.
+local KNOWN = { success = true, error = true, cancelled = true, rejected = true }
+
 --- What a function of `cmds` answered: the table that the next one gets.
 ---@param answer any
 ---@return { status: string, data: any }
 local function understand(answer)
   if type(answer) == "table" and (answer.status ~= nil or answer.data ~= nil) then
-    return answer
+    local status = answer.status == nil and "success" or tostring(answer.status):lower()
+    if not KNOWN[status] then
+      local words = 'The function answered with the status %s, and not with "success" or "error".'
+      return { status = "error", data = words:format(vim.inspect(answer.status)) }
+    end
+    return { status = status == "success" and status or "error", data = answer.data }
   elseif not answer then
     return { status = "error", data = ("The function answered with %s, and not with a status and data."):format(tostring(answer)) }
   end
@@ -43,6 +51,7 @@ end
 ---@field action integer
 ---@field previous? any
 ---@field found table<integer, string[]> what each of `cmds` found, as text
+---@field unreadable? string the type of what was found last, if it is no text
 ---@field jobs any[]
 ---@field stop_command? fun()
 ---@field has_ended? boolean
@@ -59,6 +68,10 @@ function Run:close(is_error, own, from)
   end
   self.has_ended = true
   local call = self.call
+  local found = is_error and self:findings() or ""
+  if found ~= "" then
+    own = own .. "\n\nBefore that, the tool found:\n\n" .. found
+  end
   if calls.said(call, from) == "" then
     call.said[#call.said + 1] = { text = own, by = "" }
   end
@@ -80,11 +93,10 @@ function Run:close(is_error, own, from)
   end)
 end
 
---- All functions and commands have succeeded.
-function Run:succeed()
-  local call = self.call
-  local cmds = call.tool.cmds
-  local found = {}
+--- What the functions and commands have found until now, for a tool that says nothing about it.
+---@return string
+function Run:findings()
+  local found, cmds = {}, type(self.call.tool.cmds) == "table" and self.call.tool.cmds or {}
   for index = 1, #cmds do
     if vim.is_callable(cmds[index]) and self.found[index] then
       -- What the function before has found was its input. What a command has found was not.
@@ -92,8 +104,18 @@ function Run:succeed()
     end
     vim.list_extend(found, self.found[index] or {})
   end
-  local text = table.concat(found, "\n\n")
-  if text == "" and #call.attachments == 0 then
+  return table.concat(found, "\n\n")
+end
+
+--- All functions and commands have succeeded.
+function Run:succeed()
+  local call = self.call
+  local cmds = call.tool.cmds
+  local text = self:findings()
+  if self.unreadable and #call.said == 0 then
+    local words = "The tool `%s` found a %s, which no model can read, and says nothing about it."
+    return self:close(true, words:format(call.name, self.unreadable), 1)
+  elseif text == "" and #call.attachments == 0 then
     local is_silent = not vim.is_callable(cmds[#cmds])
     text = ("The tool `%s` has run. It %s."):format(call.name, is_silent and "printed nothing" or "says nothing about its result")
   end
@@ -149,7 +171,10 @@ function Run:take(data, label)
     local found = self.found[self.command] or {}
     -- The empty list of a command is output without a line. That of a function is a value.
     local is_silent = type(data) == "table" and next(data) == nil and not vim.is_callable(call.tool.cmds[self.command])
-    found[#found + 1] = not is_silent and value.text(data) or nil
+    local kind = type(data)
+    local is_unreadable = kind ~= "string" and kind ~= "number" and kind ~= "boolean" and kind ~= "table" and data ~= vim.NIL
+    self.unreadable = is_unreadable and kind or nil
+    found[#found + 1] = not is_silent and not is_unreadable and value.text(data) or nil
     self.found[self.command] = found
   end
   local callback = calls.part(call, "output", "success")

@@ -24,7 +24,7 @@ local OUT_OF_REACH = {
   ["interactions.chat.tools.approvals"] = "approvals are the user's, in the approval chain",
   providers = "Flemma has none of CodeCompanion's pickers",
   schema = "it is the schema of CodeCompanion's adapters, which Flemma has not",
-  utils = "Flemma has none of CodeCompanion's utilities but the log, `notify` and `fire`",
+  utils = "Flemma has none of CodeCompanion's utilities but the log, `notify`, `fire` and a few of `ui`",
 }
 
 --- Modules of which a few functions are here, and others are out of reach.
@@ -40,6 +40,17 @@ local PARTS = {
     return function(definition)
       return definition
     end
+  end,
+  [".utils.ui"] = function()
+    return modules.absent("codecompanion.utils.ui", OUT_OF_REACH.utils, {
+      buf_get_win = function(buf)
+        local win = vim.fn.bufwinid(buf)
+        return win > 0 and win or nil
+      end,
+      buf_is_empty = function(buf)
+        return vim.api.nvim_buf_line_count(buf) == 1 and vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] == ""
+      end,
+    })
   end,
   [".utils"] = function()
     return modules.absent("codecompanion.utils", OUT_OF_REACH.utils, {

@@ -1,10 +1,7 @@
 --- Values of tools: copies of them, and what a model reads of them.
 local M = {}
 
---- How deep a table is shown that is neither text nor JSON.
-local DEEPEST = 4
-
---- How deep text and JSON may be.
+--- How deep lists of text may be.
 local MOST_LEVELS = 100
 
 --- A deep copy. Functions stay the same, metatables are kept, and what is shared or circular stays so.
@@ -26,6 +23,31 @@ function M.copy(value, copies)
     setmetatable(copy, debug.getmetatable(value))
   end
   return copies[value]
+end
+
+--- What can be seen of an entry: itself, and its fields and options, which are often changed in place.
+---@param entry any
+---@return { entry: any, fields: table }
+function M.look(entry)
+  local fields = {}
+  if type(entry) == "table" then
+    for key, field in next, entry do
+      fields[key] = field
+    end
+    for key, option in next, type(entry.opts) == "table" and entry.opts or {} do
+      fields["opts." .. tostring(key)] = option
+    end
+  end
+  return { entry = entry, fields = fields }
+end
+
+--- Whether an entry is what was seen of it. A copy of it is: extensions put a copy of the whole table in its place.
+---@param seen? { entry: any, fields: table }
+---@param entry any
+---@return boolean
+function M.is_same(seen, entry)
+  local is_like = seen and (rawequal(seen.entry, entry) or type(seen.entry) == "table" and type(entry) == "table")
+  return is_like and vim.deep_equal(seen.fields, M.look(entry).fields) or false
 end
 
 --- Puts `over` over `base`: tables of named fields are merged, everything else is replaced. Changes neither.
@@ -68,72 +90,21 @@ local function collect(value, lines, depth)
   return true
 end
 
---- JSON with its keys in order. Throws where something is not JSON.
+--- What a model reads of a value: text as it is, lists of text as lines, other tables as JSON.
 ---@param value any
----@param depth integer
----@return string
-local function json(value, depth)
-  if depth > MOST_LEVELS then
-    error("too deep")
-  elseif type(value) ~= "table" or next(value) == nil then
-    return vim.json.encode(value)
-  elseif getmetatable(value) ~= nil and getmetatable(value).__index ~= nil then
-    error("an object")
-  end
-  local parts = {}
-  if vim.islist(value) then
-    for _, item in ipairs(value) do
-      parts[#parts + 1] = json(item, depth + 1)
-    end
-    return "[" .. table.concat(parts, ",") .. "]"
-  end
-  local keys = vim.tbl_keys(value)
-  table.sort(keys, function(a, b)
-    return tostring(a) < tostring(b)
-  end)
-  for _, key in ipairs(keys) do
-    parts[#parts + 1] = vim.json.encode(tostring(key)) .. ":" .. json(value[key], depth + 1)
-  end
-  return "{" .. table.concat(parts, ",") .. "}"
-end
-
---- A value as JSON, with its keys in order. Throws where something is not JSON.
----@param value any
----@return string
-function M.json(value)
-  return json(value, 1)
-end
-
---- What a model reads of a value: text as it is, lists of text as lines, other tables as JSON, objects as Lua shows them.
----@param value any
----@param otherwise? fun(value: any): string shows a table that is not JSON
 ---@return string text empty for nil
-function M.text(value, otherwise)
+function M.text(value)
   if value == nil or value == vim.NIL then
     return ""
   elseif type(value) ~= "table" then
     return tostring(value)
   end
-  local lines = {}
+  local lines, meta = {}, debug.getmetatable(value)
   if collect(value, lines, 1) then
     return table.concat(lines, "\n")
   end
-  local meta = debug.getmetatable(value)
-  local ok, text
-  if type(meta) == "table" and meta.__tostring then
-    ok, text = pcall(tostring, value)
-  else
-    ok, text = pcall(json, value, 1)
-  end
-  if otherwise and (not ok or type(text) ~= "string") then
-    ok, text = pcall(otherwise, value)
-  end
-  if not ok or type(text) ~= "string" then
-    ok, text = pcall(vim.inspect, value, { depth = DEEPEST, process = function(item, path)
-      return path[#path] ~= vim.inspect.METATABLE and item or nil
-    end })
-  end
-  return ok and text or ("a %s"):format(type(value))
+  local ok, text = pcall(type(meta) == "table" and meta.__tostring and tostring or require("flemma.compat.json").encode, value)
+  return ok and type(text) == "string" and text or "a table"
 end
 
 --- What was thrown, without a traceback, and without the places in which a module was not found.

@@ -106,7 +106,8 @@ function M.register(name, entry)
     -- It uses no path of its input by itself. What it does with pages is judged there.
     ours.read_path_param = vim.empty_dict()
   end
-  local ok, message = require("flemma.native").call("register", "tool", name, ours)
+  local page = ("the page `%s`"):format(debug.getinfo(entry.handler, "S").short_src)
+  local ok, message = require("flemma.native").call("register", "tool", name, ours, page)
   if not ok then
     message = message or ("tool `%s` was not registered: the native library is missing"):format(name)
     for ours_name, theirs in pairs({

@@ -64,9 +64,6 @@ local function read(returned)
   elseif returned == nil then
     return nil, false
   end
-  if type(returned) == "table" then
-    return value.text(returned, require("flemma.compat.silverbullet.json").encode), false
-  end
   return value.text(returned), false
 end
 

@@ -1,10 +1,8 @@
 --- Functions on text and lists that tools of this kind expect.
 local M = {}
 
-local value = require("flemma.compat.codecompanion.value")
-
 --- `js.stringify`: a value as JSON.
-M.js = { stringify = value.json }
+M.js = { stringify = require("flemma.compat.json").encode }
 
 --- Goes through the values of a list: `for page in each(pages) do`.
 ---@param list? any[]

@@ -7,6 +7,7 @@ local M = {}
 
 local definition = require("flemma.compat.silverbullet.definition")
 local notify = require("flemma.notify")
+local value = require("flemma.compat.codecompanion.value")
 
 --- The entries, as they were given.
 ---@type table<string, table>
@@ -18,32 +19,12 @@ local seen = {}
 
 local is_due, is_syncing = false, false
 
---- An entry with its fields, which are often changed in place.
----@param entry any
----@return { entry: any, fields: table }
-local function look(entry)
-  local fields = {}
-  if type(entry) == "table" then
-    for key, field in next, entry do
-      fields[key] = field
-    end
-  end
-  return { entry = entry, fields = fields }
-end
-
----@param name string
----@return boolean
-local function is_changed(name)
-  local before, now = seen[name], look(entries[name])
-  return not before or not rawequal(before.entry, now.entry) or not vim.deep_equal(before.fields, now.fields)
-end
-
 --- Registers an entry. One that cannot be used is reported once.
 ---@param name any
 ---@return boolean ok
 local function take(name)
   local was_registered = seen[name] ~= nil
-  seen[name] = look(entries[name])
+  seen[name] = value.look(entries[name])
   local ok, problem = definition.register(name, entries[name])
   if not ok then
     notify.say(vim.log.levels.ERROR, problem or "the tool was not registered")
@@ -73,7 +54,7 @@ function M.sync()
     end
   end
   for _, name in ipairs(M.names()) do
-    if is_changed(name) then
+    if not value.is_same(seen[name], entries[name]) then
       all_ok = take(name) and all_ok
     end
   end
