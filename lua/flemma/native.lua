@@ -21,13 +21,13 @@ local tried
 --- read-only, or with the command line that pip or npm has installed. The first that is there is used.
 ---@return string[]
 local function places()
-  local program = vim.uv.fs_realpath(vim.fn.exepath("flemma")) or "/"
-  local prefix = vim.fs.dirname(vim.fs.dirname(program))
-  local site = vim.fs.joinpath(vim.fn.stdpath("data") --[[@as string]], "flemma")
-  local wheel = vim.fs.joinpath(prefix, "share", "nvim", "site", "pack", "flemma", "start", "flemma")
-  return vim.tbl_map(function(folder)
-    return vim.fs.joinpath(folder, "flemma.so")
-  end, { vim.fs.joinpath(root, "build"), site, vim.fs.joinpath(wheel, "build"), vim.fs.joinpath(prefix, "build") })
+  local prefix = vim.fs.dirname(vim.fs.dirname(vim.uv.fs_realpath(vim.fn.exepath("flemma")) or "/"))
+  return {
+    root .. "/build/flemma.so",
+    vim.fn.stdpath("data") .. "/flemma/flemma.so",
+    prefix .. "/share/nvim/site/pack/flemma/start/flemma/build/flemma.so",
+    prefix .. "/build/flemma.so",
+  }
 end
 
 --- The library that the user has named with `$FLEMMA_NATIVE`.

@@ -12,16 +12,13 @@ use std::{
 };
 
 use super::{
-    Activity, CallResult, CursorReason, CursorTarget, Departure, Input, Level, LifecycleEvent, Placement, Progress,
-    RequestId, Shell, Stop,
+    Activity, CallResult, Departure, Input, Level, LifecycleEvent, Placement, Progress, RequestId, Shell, Stop, cursor,
     effect::{Effect, RequestKind},
     first_panic::FirstPanic,
     turn::Turn,
     view::first_error,
 };
-use flemma_chat::{
-    self as chat, AwaitKind, Awaiting, Document, Ending, OpenCall, ReplyWriter, Status, StatusBlock, Text,
-};
+use flemma_chat::{self as chat, AwaitKind, Awaiting, Ending, OpenCall, ReplyWriter, Status, StatusBlock};
 use flemma_model::{self as model, CallId, Usage};
 use flemma_provider::{ErrorKind, ProviderError};
 
@@ -291,10 +288,7 @@ impl Session {
                 self.used.set(Some(usage));
                 self.progress.update(|progress| progress.with_count(&usage));
             }
-            Effect::Abort(request) => {
-                let rest = shell.abort(request).into_iter().map(|event| Input::Event { request, event });
-                self.resume(rest.chain([Input::Aborted { request }]).collect());
-            }
+            Effect::Abort(request) => self.abort(request, shell),
             Effect::Backoff(request, pause) => shell.later(pause, Input::BackoffOver { request }),
             Effect::OpenReply => {
                 shell.follow();
@@ -339,12 +333,18 @@ impl Session {
             Effect::Post(departure) => post(departure, shell),
             Effect::Review if shell.reviews_later() => {}
             Effect::Review => self.inbox.borrow_mut().push_front(Input::Review),
-            Effect::Cursor(reason, id) => put_cursor(reason, id.as_ref(), shell),
+            Effect::Cursor(reason, id) => cursor::put(reason, id.as_ref(), shell),
             Effect::Diagnose => shell.diagnose(&shell.diagnostics()),
             Effect::Notify(level, message) => shell.notify(level, &message),
             Effect::Advise(level, message, advice) => shell.advise(level, &message, advice),
             Effect::Stopped(stop) => shell.stopped(&stop),
         }
+    }
+
+    /// Stops a request. What has arrived of its reply comes first.
+    fn abort<S: Shell>(&self, request: RequestId, shell: &S) {
+        let rest = shell.abort(request).into_iter().map(|event| Input::Event { request, event });
+        self.resume(rest.chain([Input::Aborted { request }]).collect());
     }
 
     /// Inputs that have waited come before all others.
@@ -486,18 +486,4 @@ fn set_block<S: Shell>(id: &CallId, status: Status, awaiting: Option<&Awaiting>,
             _ => chat::set_status(calls, text, id, status),
         }
     }));
-}
-
-fn put_cursor<S: Shell>(reason: CursorReason, id: Option<&CallId>, shell: &S) {
-    let line = shell.with_document(|document, text| line_of(document, text, reason, id));
-    line.into_iter().for_each(|line| shell.cursor(CursorTarget { reason, line }));
-}
-
-fn line_of(document: &Document, text: &dyn Text, reason: CursorReason, id: Option<&CallId>) -> Option<usize> {
-    let Some(id) = id else { return Some(text.line_count().saturating_sub(1)) };
-    if reason != CursorReason::Result {
-        // The line over which an open call with a status block is drawn.
-        document.calls().find(id, text)?.placeholder?;
-    }
-    document.calls().result_line(id)
 }

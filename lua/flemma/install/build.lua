@@ -80,18 +80,13 @@ function M.start(done)
     end
     output[#output + 1] = data
     for line in data:gmatch("[^\r\n]+") do
-      local nth, all = line:match("(%d+)/(%d+)")
-      local said = line:match("^flemma: (.*)")
-      if said then
-        build.text = said
-      elseif line:find("Building", 1, true) and nth then
-        build.text = ("crate %s of %s"):format(nth, all)
-      else
-        local verb, crate = line:match("^%s*(%u%l+)%s+(%S+)")
-        if verb == "Compiling" or verb == "Downloading" or verb == "Updating" then
-          build.text = ("%s %s"):format(verb:lower(), crate)
-        end
-      end
+      local nth, all = line:match("Building.-(%d+)/(%d+)")
+      local verb, crate = line:match("^%s*(%u%l+)%s+(%S+)")
+      local is_step = verb == "Compiling" or verb == "Downloading" or verb == "Updating"
+      build.text = line:match("^flemma: (.*)")
+        or nth and ("crate %s of %s"):format(nth, all)
+        or is_step and ("%s %s"):format(verb:lower(), crate)
+        or build.text
     end
   end
   local started, why = pcall(vim.system, { "bash", vim.fs.joinpath(root, "scripts", "install") }, {
@@ -100,10 +95,6 @@ function M.start(done)
       FLEMMA_RELEASES = vim.g.flemma_releases or vim.env.FLEMMA_RELEASES,
       FLEMMA_NVIM = vim.env.FLEMMA_NVIM or vim.v.progpath,
       FLEMMA_DATA = vim.fs.joinpath(vim.fn.stdpath("data"), "flemma"),
-      -- Has cargo report progress in numbers although there is no terminal.
-      CARGO_TERM_PROGRESS_WHEN = "always",
-      CARGO_TERM_PROGRESS_WIDTH = "80",
-      CARGO_TERM_COLOR = "never",
     },
     stdout = heard,
     stderr = heard,
