@@ -13,18 +13,16 @@ function M.check()
   end
 
   local library, problem = native.load()
-  if library then
-    health.ok(("native library %s: %s"):format(library.version, native.path()))
-  else
+  if not library then
     return health.error(problem, { "Run `:Flemma build`" })
   end
-  local helptags = require("flemma.install.helptags")
-  if vim.uv.fs_stat(helptags.folder .. "/tags") then
+  health.ok(("native library %s: %s"):format(library.version, native.path()))
+  local folder = require("flemma.install.helptags").folder
+  if vim.uv.fs_stat(folder .. "/tags") then
     health.ok("help tags: `:help flemma`")
   else
-    health.warn(("there are no help tags in %s, and they could not be generated"):format(helptags.folder), {
-      "If the folder is writable, run `:helptags " .. helptags.folder .. "`.",
-    })
+    local advice = { ("If the folder is writable, run `:helptags %s`."):format(folder) }
+    health.warn(("there are no help tags in %s, and they could not be generated"):format(folder), advice)
   end
 
   local options = require("flemma.options").get()

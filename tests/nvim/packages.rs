@@ -2,6 +2,7 @@
 
 use std::{
     env, fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -17,15 +18,17 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The packages of the library and the command line under test.
+/// The packages of the library and the command line under test. A script stands for the latter, which takes seconds to compress.
 fn pack(folder: &Path) -> PathBuf {
     let arch = env::consts::ARCH;
     let target =
         if cfg!(target_os = "macos") { format!("{arch}-apple-darwin") } else { format!("{arch}-unknown-linux-gnu") };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/package");
     let dist = folder.join("dist");
-    let (library, program) = (env::var("FLEMMA_NATIVE").unwrap(), env!("CARGO_BIN_EXE_flemma"));
-    run(Command::new(script).args([&target, &library, program]).arg(&dist));
+    let program = folder.join("flemma");
+    fs::write(&program, format!("#!/bin/sh\nexec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_flemma"))).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    run(Command::new(script).args([&target, &env::var("FLEMMA_NATIVE").unwrap()]).arg(&program).arg(&dist));
     dist
 }
 

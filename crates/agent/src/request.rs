@@ -47,6 +47,7 @@ impl Turn {
 
     fn request(&mut self, kind: RequestKind, step: &mut Step<'_>) {
         self.autopilot.turns += 1;
+        self.is_doubtful = false;
         self.last_request += 1;
         let request = RequestId(self.last_request);
         self.phase = Phase::Requesting { request, kind, attempt: 1 };
@@ -115,12 +116,11 @@ impl Turn {
             StopReason::Blocked(reason) => Some(format!("The provider ended the reply: it was blocked ({reason}).")),
             StopReason::Refusal => Some("The provider ended the reply: the model refused to continue.".to_owned()),
             StopReason::Other(reason) => Some(format!("The provider ended the reply: {reason}.")),
+            StopReason::Damaged(words) => Some(format!("{words} Its calls wait for you.")),
         };
         self.autopilot.stop = stopped.is_some().then_some(Stop::Incomplete);
-        if matches!(reason, StopReason::Refusal | StopReason::Blocked(_)) {
-            // Calls before that must not run without the user.
-            self.autopilot.is_armed = false;
-        }
+        // It is not certain that its calls are what the model wants.
+        self.is_doubtful = stopped.is_some();
         if let Phase::Requesting { kind, .. } = self.phase {
             self.give_up(kind, step);
             return match stopped {

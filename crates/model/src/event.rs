@@ -66,4 +66,6 @@ pub enum StopReason {
     Pause,
     /// A reason that this version does not know.
     Other(String),
+    /// Something of a reply with calls could not be read, which is said here: one of them may not be what the model wrote.
+    Damaged(String),
 }

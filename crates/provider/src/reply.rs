@@ -96,8 +96,8 @@ pub(super) struct StreamDecoder<R> {
     limit: Option<u32>,
     /// The tokens of the reply, as far as they were counted.
     written: u64,
-    /// Whether it calls a tool that runs here.
-    has_calls: bool,
+    /// What it calls that runs here: the names and the inputs.
+    calls: Vec<(String, ToolInput)>,
     /// Whether there is anything but thinking in it.
     has_answer: bool,
     has_thinking: bool,
@@ -121,7 +121,7 @@ impl<R: ReadReply> StreamDecoder<R> {
             progress: Progress::default(),
             limit,
             written: 0,
-            has_calls: false,
+            calls: Vec::new(),
             has_answer: false,
             has_thinking: false,
             text_calls: TextCalls::of(request),
@@ -264,6 +264,7 @@ impl<R: ReadReply> StreamDecoder<R> {
             let joined = self.halves.join(events.drain(before..));
             events.extend(joined);
         }
+        let mut faults = Vec::new();
         for event in &mut events[before..] {
             match event {
                 Event::Usage(usage) => self.written = usage.output,
@@ -274,36 +275,53 @@ impl<R: ReadReply> StreamDecoder<R> {
                 Event::Hosted(_) => self.has_answer = true,
                 Event::Thinking(_) => self.has_thinking = true,
                 Event::WasThinking => (self.has_thinking, self.has_answer) = (true, false),
-                Event::ToolUse { input, .. } => {
-                    (self.has_calls, self.has_answer) = (true, true);
-                    // What was left out may have been its input.
-                    if self.unread.is_some() && *input == ToolInput::Json(json!({})) {
-                        *input = ToolInput::Malformed(String::new());
+                Event::ToolUse { id, name, input } => {
+                    self.has_answer = true;
+                    let call = (name.clone(), input.clone());
+                    if is_made_up(id) && self.calls.contains(&call) {
+                        faults.push("the same call came twice");
+                    } else if matches!(input, ToolInput::Json(json) if json.to_string().contains(char::REPLACEMENT_CHARACTER))
+                    {
+                        faults.push("a character in the input of a call cannot be read");
                     }
+                    self.calls.push(call);
                 }
                 Event::Finished(_) => self.progress = Progress::Complete,
                 _ => {}
             }
         }
+        faults.into_iter().for_each(|what| self.leave_out(what, data));
         if let Some(Event::Finished(stop)) = events.pop_if(|_| self.progress == Progress::Complete) {
             self.warn(&stop, events);
-            events.push(Event::Finished(self.corrected(stop)));
+            let stop = self.corrected(stop);
+            let stop = self.doubted(stop, events);
+            events.push(Event::Finished(stop));
         }
         Ok(())
     }
 
     /// Tells the user, right before the end, what the reply has cost them.
     fn warn(&mut self, stop: &StopReason, events: &mut Vec<Event>) {
-        if let Some(unread) = self.unread.take() {
-            events.push(Event::Warning(format!("A part of the reply may be missing: {unread}.")));
-        }
         let lack = match stop {
             StopReason::ToolUse => Some(NO_CALL),
             StopReason::EndTurn if self.has_thinking && !self.has_answer => Some(NO_ANSWER),
             _ => None,
         };
-        if !self.has_calls {
+        if self.calls.is_empty() {
             events.extend(self.text_calls.warning().or(lack.map(str::to_owned)).map(Event::Warning));
+        }
+    }
+
+    /// Says that something of the reply could not be read. It may have been a part of a call that looks whole without it.
+    fn doubted(&mut self, stop: StopReason, events: &mut Vec<Event>) -> StopReason {
+        let Some(unread) = self.unread.take() else { return stop };
+        let words = format!("A part of the reply may be missing: {unread}.");
+        match stop {
+            StopReason::ToolUse => StopReason::Damaged(words),
+            stop => {
+                events.push(Event::Warning(words));
+                stop
+            }
         }
     }
 
@@ -313,7 +331,7 @@ impl<R: ReadReply> StreamDecoder<R> {
     /// limit would not help.
     fn corrected(&self, stop: StopReason) -> StopReason {
         match stop {
-            StopReason::EndTurn | StopReason::ToolUse if self.has_calls => StopReason::ToolUse,
+            StopReason::EndTurn | StopReason::ToolUse if !self.calls.is_empty() => StopReason::ToolUse,
             StopReason::ToolUse => StopReason::EndTurn,
             // Without a count it is not known.
             StopReason::MaxTokens if self.limit.is_some_and(|limit| (1..limit.into()).contains(&self.written)) => {
@@ -380,6 +398,12 @@ pub(super) fn push_thinking(text: String, events: &mut Vec<Event>) {
 /// and the call before may have been deleted.
 pub(super) fn made_up_id(prefix: &str) -> CallId {
     CallId(format!("{prefix}_{:012x}", fastrand::u64(..) >> 16))
+}
+
+/// Whether an id may be made up: the server has given none, or one that another call has.
+fn is_made_up(id: &CallId) -> bool {
+    let digits = id.0.rsplit_once('_').map_or("", |(_, digits)| digits);
+    digits.len() == 12 && digits.chars().all(|digit| digit.is_ascii_hexdigit())
 }
 
 /// The ids of a conversation's calls. Each call has one of its own: other vendors refuse a conversation in which two

@@ -331,6 +331,10 @@ function M.check(chat)
       if review.is_approved then
         decision.resume(review)
       end
+    elseif not is_there and review.noted and api.nvim_buf_is_valid(chat) then
+      -- Neovim unloads it where it refuses to exit because of the edit. The edit counts again when the conversation is opened.
+      local words = "%s still waits, with your edit. `:edit %s` opens its conversation, and `:qa!` drops the edit"
+      notify.say(vim.log.levels.WARN, words:format(review.call, vim.fn.bufname(chat)))
     elseif not is_there or not is_open(chat, review.call) then
       finish(review, is_there and "it does not wait any more" or "its conversation was closed")
     end

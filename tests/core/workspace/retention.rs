@@ -143,7 +143,7 @@ fn a_file_sets_the_general_retention_of_its_conversation() {
 fn nothing_is_left_out_of_what_the_model_works_on() {
     let options = json!({ "tools": { "retention": { "mode": "count", "value": 1 }, "auto_approve": ["note"] } });
     let setup = Setup { text: &after(&["note"; 2]), options, ..Setup::default() };
-    let replies = (0..3).map(|_| calls([("note", json!({})), ("note", json!({}))])).chain([prose("Done")]);
+    let replies = (0..3).map(|_| calls([("note", json!({})), ("note", json!({ "n": 2 }))])).chain([prose("Done")]);
     let chat = Harness::start(setup, replies);
     let count = Cell::new(2);
     chat.register_with("note", json!({}), move |_, answer| {

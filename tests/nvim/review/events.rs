@@ -304,6 +304,27 @@ fn the_conversation_may_go_while_it_is_reviewed() {
 }
 
 #[test]
+fn an_edit_survives_an_exit_that_neovim_refuses() {
+    let mut chat = one_edit();
+    open(&mut chat);
+    chat.nvim.input("5GccMINE<Esc>:q<CR>");
+    wait_for_message(&mut chat.nvim, "it still waits, with your edit");
+    // The edit is unsaved, so Neovim shows it and unloads the conversation.
+    chat.nvim.input(":quit<CR>");
+    chat.nvim.wait_for_screen("E162");
+    chat.nvim.input("<CR>");
+    wait_for_message(&mut chat.nvim, "still waits, with your edit. `:edit notes.chat` opens its conversation");
+    chat.nvim.input(":edit notes.chat<CR>");
+    chat.nvim.wait_for("the conversation", |nvim| {
+        nvim.lua("return require('flemma.native').call('state', vim.fn.bufnr('notes.chat'), 'settled')", &[]) == true
+    });
+    chat.nvim.wait_for_screen("as you have edited it");
+    chat.go_to("flemma:tool");
+    chat.nvim.command("Flemma tool:approve");
+    chat.nvim.wait_for("the file", |nvim| nvim.file("a.txt").contains("MINE"));
+}
+
+#[test]
 fn two_calls_can_be_reviewed_at_once() {
     let input = |path: &str| edit(path, "line 5", "LINE 5").to_string();
     let stream =

@@ -165,14 +165,27 @@ fn a_reply_that_was_cut_off_says_why_and_leaves_a_prompt() {
 }
 
 #[test]
-fn nothing_of_a_reply_that_was_refused_runs_by_itself() {
-    for stop in [StopReason::Refusal, StopReason::Blocked("SAFETY".into())] {
+fn nothing_of_a_reply_that_ended_oddly_runs_by_itself() {
+    for stop in [
+        StopReason::Refusal,
+        StopReason::Blocked("SAFETY".into()),
+        StopReason::MaxTokens,
+        StopReason::ContextFull,
+        StopReason::Other("tired".into()),
+        StopReason::Damaged("A part of the reply may be missing: …".into()),
+    ] {
         let harness = asking();
         harness.reply([call("a", "read", json!({}))], stop);
         assert_eq!((harness.running(), harness.locked.get()), (vec![], false));
-        assert_eq!(harness.statuses(), ["a open"]);
+        assert_eq!(harness.statuses(), ["a pending"]);
         harness.go();
+        assert_eq!(harness.running(), [""; 0], "the key that sends does not approve it");
+        // The calls of the next reply are judged as always.
+        harness.execute("a");
         assert_eq!(harness.running(), ["a"], "but the user may");
+        harness.tool("a", "one");
+        harness.reply([call("b", "read", json!({}))], StopReason::ToolUse);
+        assert_eq!(harness.running(), ["b"]);
     }
 }
 
@@ -346,6 +359,7 @@ fn a_reply_that_is_cut_off_in_a_call_is_not_answered_at_once() {
     let input = ToolInput::Malformed("{\"path\": \"a".to_owned());
     let cut = Event::ToolUse { id: "b".into(), name: "nonsense".to_owned(), input };
     harness.reply([call("a", "read", json!({})), cut], StopReason::MaxTokens);
+    harness.execute("a");
     harness.tool("a", "one");
     assert_eq!((harness.requests(), harness.session.activity()), (1, Activity::Idle));
     harness.go();

@@ -277,6 +277,7 @@ fn is_same(of: Option<u64>, index: Option<u64>) -> bool {
 impl ContentBlock {
     /// Takes a delta; says so when it belongs to another type of block.
     fn extend(&mut self, mut delta: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        let has_json = delta.get("partial_json").is_some_and(Value::is_string);
         let mut text = |field| text_of(&mut delta, field).unwrap_or_default();
         let kind = text("type");
         match (self, kind.as_str()) {
@@ -289,11 +290,11 @@ impl ContentBlock {
             (Self::Thinking { .. }, "thinking_delta") => push_thinking(text("thinking"), events),
             // Sent once and whole; the vendor's own libraries keep the last one.
             (Self::Thinking { signature }, "signature_delta") => *signature = text("signature"),
-            (Self::ToolUse { name, json, .. } | Self::HostedUse { name, json, .. }, "input_json_delta") => {
+            (Self::ToolUse { name, json, .. } | Self::HostedUse { name, json, .. }, "input_json_delta") if has_json => {
                 json.push_str(&text("partial_json"));
                 events.push(Event::ToolUseProgress { name: name.clone(), bytes: json.len() });
             }
-            (Self::Text { .. } | Self::Thinking { .. }, "input_json_delta") => {
+            (Self::Text { .. } | Self::Thinking { .. }, "input_json_delta") | (Self::ToolUse { .. }, _) => {
                 return Err("a delta of another type than its block");
             }
             _ => {}

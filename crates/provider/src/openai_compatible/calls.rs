@@ -22,10 +22,13 @@ use flemma_model::{Event, ToolInput};
 const CLOSE: &str = "</tool_call>";
 
 /// The calls of one reply.
+#[derive(Default)]
 pub(super) struct PartialCalls {
     calls: Vec<Call>,
     /// The tools on offer.
     names: Vec<String>,
+    /// Whether some arguments were neither text nor an object.
+    is_odd: bool,
 }
 
 #[derive(Default)]
@@ -68,7 +71,7 @@ impl Call {
 impl PartialCalls {
     /// The calls of the reply to a request.
     pub fn of(request: &Request) -> Self {
-        Self { calls: Vec::new(), names: request.tools.iter().map(|tool| tool.name.clone()).collect() }
+        Self { names: request.tools.iter().map(|tool| tool.name.clone()).collect(), ..Self::default() }
     }
 
     fn is_offered(&self, name: &str) -> bool {
@@ -85,7 +88,10 @@ impl PartialCalls {
         let arguments = match take(&mut function, "arguments") {
             Value::String(text) => text,
             Value::Null => String::new(),
-            other => other.to_string(),
+            other => {
+                self.is_odd |= !other.is_object();
+                other.to_string()
+            }
         };
         let at = self.find(index, &id, &name, &arguments);
         let is_rest = self.is_rest(at, &name);
@@ -134,7 +140,8 @@ impl PartialCalls {
     /// The calls, complete and in the order in which they began, each behind what `host` wants back with it; and what is wrong
     /// with one that is left out. The reply may be cut off in one of them.
     pub fn finish(&mut self, host: &str, ids: &mut NewIds, is_cut: bool) -> (Vec<Event>, Result<(), &'static str>) {
-        let (mut events, mut outcome) = (Vec::new(), Ok(()));
+        let mut outcome = if self.is_odd { Err("arguments that are neither text nor an object") } else { Ok(()) };
+        let mut events = Vec::new();
         // Of a call without arguments nothing is lost.
         let calls = std::mem::take(&mut self.calls).into_iter().filter(|call| !is_cut || !call.arguments.is_empty());
         for call in calls {
