@@ -65,11 +65,16 @@ fn library(installed: &Installed) -> PathBuf {
 
 /// Installs as lazy.nvim does: whether it succeeded, why not, and what it said.
 fn install(installed: &Installed, releases: &str) -> (Nvim, Value) {
-    let init = format!("{}vim.g.flemma_releases = '{releases}'\n{LAZY}", installed.init());
+    let init = format!("{}{}vim.g.flemma_releases = '{releases}'\n{LAZY}", installed.init(), this_neovim());
     let mut nvim =
         Nvim::start(&Options { init: &init, files: &[("notes.chat", "@You:\nHello\n")], ..Options::default() });
     let ended = nvim.lua("return build_as_lazy()", &[]);
     (nvim, ended)
+}
+
+/// Lua that names the Neovim under test, which may be a script around another program.
+fn this_neovim() -> String {
+    env::var("FLEMMA_NVIM").map(|path| format!("vim.env.FLEMMA_NVIM = '{path}'\n")).unwrap_or_default()
 }
 
 /// A folder with the programs that the script needs, and no other.
@@ -118,7 +123,7 @@ fn a_release_that_is_not_as_it_should_be_is_not_used() {
     for (release, reason) in cases {
         let (installed, server) = (tagged(), serve(release));
         // Without cargo, one message says what is wrong and what to do.
-        let path = format!("vim.env.PATH = '{}'", without_cargo(&installed).display());
+        let path = format!("{}vim.env.PATH = '{}'", this_neovim(), without_cargo(&installed).display());
         let init = format!("{}vim.g.flemma_releases = '{}'\n{path}\n{LAZY}", installed.init(), server.base_url());
         let mut nvim = Nvim::start(&Options { init: &init, ..Options::default() });
         let ended = nvim.lua("return build_as_lazy()", &[]);
