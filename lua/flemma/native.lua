@@ -17,17 +17,17 @@ local problem
 ---@type string?
 local tried
 
---- Where `:Flemma build` and `make build` put the library, and where else one may be: in the data folder, if the plugin's is
---- read-only, or with the command line that pip or npm has installed. The first that is there is used.
----@return string[]
-local function places()
+--- Where `:Flemma build` and `make build` put the library.
+local built = root .. "/build/flemma.so"
+
+--- Where else one may be: in the data folder, if the plugin's is read-only, or with the command line that pip or npm has installed.
+---@return string? path
+local function elsewhere()
   local prefix = vim.fs.dirname(vim.fs.dirname(vim.uv.fs_realpath(vim.fn.exepath("flemma")) or "/"))
-  return {
-    root .. "/build/flemma.so",
-    vim.fn.stdpath("data") .. "/flemma/flemma.so",
-    prefix .. "/share/nvim/site/pack/flemma/start/flemma/build/flemma.so",
-    prefix .. "/build/flemma.so",
-  }
+  local wheel = prefix .. "/share/nvim/site/pack/flemma/start/flemma"
+  return vim.iter({ vim.fn.stdpath("data") .. "/flemma", wheel .. "/build", prefix .. "/build" }):map(function(folder)
+    return (vim.uv.fs_realpath(folder .. "/flemma.so"))
+  end):next()
 end
 
 --- The library that the user has named with `$FLEMMA_NATIVE`.
@@ -40,8 +40,7 @@ end
 --- The path of the library: the one that the user has named, or where one is installed.
 ---@return string
 function M.path()
-  local there = places()
-  return M.given() or vim.iter(there):find(vim.uv.fs_stat) or there[1]
+  return M.given() or not vim.uv.fs_stat(built) and elsewhere() or built
 end
 
 --- How to get a library, for the end of a message. If the user has named one, a library that we build is not used.

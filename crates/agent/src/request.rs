@@ -116,7 +116,7 @@ impl Turn {
             StopReason::Blocked(reason) => Some(format!("The provider ended the reply: it was blocked ({reason}).")),
             StopReason::Refusal => Some("The provider ended the reply: the model refused to continue.".to_owned()),
             StopReason::Other(reason) => Some(format!("The provider ended the reply: {reason}.")),
-            StopReason::Damaged(words) => Some(format!("{words} Its calls wait for you.")),
+            StopReason::Damaged(words) => Some(format!("The calls of this reply wait for you. {words}")),
         };
         self.autopilot.stop = stopped.is_some().then_some(Stop::Incomplete);
         // It is not certain that its calls are what the model wants.

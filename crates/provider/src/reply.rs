@@ -282,6 +282,7 @@ impl<R: ReadReply> StreamDecoder<R> {
                         faults.push("the same call came twice");
                     } else if matches!(input, ToolInput::Json(json) if json.to_string().contains(char::REPLACEMENT_CHARACTER))
                     {
+                        // The decoders put it in the place of what they cannot read. Where the model means it, one question too many is asked.
                         faults.push("a character in the input of a call cannot be read");
                     }
                     self.calls.push(call);
@@ -317,7 +318,7 @@ impl<R: ReadReply> StreamDecoder<R> {
         let Some(unread) = self.unread.take() else { return stop };
         let words = format!("A part of the reply may be missing: {unread}.");
         match stop {
-            StopReason::ToolUse => StopReason::Damaged(words),
+            StopReason::ToolUse | StopReason::Pause if !self.calls.is_empty() => StopReason::Damaged(words),
             stop => {
                 events.push(Event::Warning(words));
                 stop
