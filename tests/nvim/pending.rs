@@ -1,10 +1,13 @@
 //! `:Flemma pending`: what waits in all conversations.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use super::{
     chat::{Chat, Setup, call, said},
     command_line::PORT,
+    durable::journal,
 };
 
 /// A conversation on the disk in which a call waits, on line 13.
@@ -74,6 +77,8 @@ fn a_call_known_to_the_journal_is_found_from_anywhere() {
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the question", |nvim| nvim.file("notes.chat").contains("kind=elicitation"));
     chat.wait_until_idle();
+    let journal = journal(&mut chat);
+    chat.nvim.wait_for("its record", |_| fs::read_to_string(&journal).is_ok_and(|text| text.contains("toolu_1")));
     chat.nvim.command("cd / | cd $TMPDIR | bwipeout!");
     chat.nvim.command("Flemma pending");
     chat.nvim.wait_for("the window", |nvim| nvim.lua("return vim.bo.buftype", &[]) == "quickfix");
