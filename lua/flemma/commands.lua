@@ -51,6 +51,8 @@ end
 local commands = {
   send = { run = to("core", "send_or_execute") },
   cancel = { run = to("core", "cancel") },
+  preview = { run = to("status", "preview"), means = "conversation" },
+  rules = { run = to("core", "take_instructions"), means = "conversation" },
   status = { run = to("status", "open"), words = { "all" }, means = "conversation" },
   build = { run = to("install.build", "run") },
   health = { run = function() vim.cmd.checkhealth("flemma") end },

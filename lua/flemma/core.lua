@@ -131,6 +131,14 @@ function M.reject_with_reason()
   end)
 end
 
+--- Takes in the rules and skills of the project as they are now.
+function M.take_instructions()
+  local buf = resolve()
+  if buf then
+    native("dispatch", buf, "take_instructions")
+  end
+end
+
 --- Stops the reply and every running tool. Text that has arrived is kept.
 ---@param buf? integer
 function M.cancel(buf)

@@ -133,9 +133,11 @@ function effects.announce(event, data)
   api.nvim_exec_autocmds("User", { pattern = event, data = data, modeline = false })
 end
 
----@param question { language: string }|{ files: string[], references: string[], line: integer }
+---@param question { language: string }|{ files: string[], references: string[], line: integer }|{ instructions: table[] }
 effects.ask = later(function(buf, number, question)
-  if question.language then
+  if question.instructions then
+    require("flemma.trust").ask_instructions(buf, number, question.instructions)
+  elseif question.language then
     require("flemma.trust").ask(buf, number, question.language)
   else
     require("flemma.trust").ask_files(buf, number, question.files, question.references, question.line)
@@ -233,6 +235,13 @@ api.nvim_create_autocmd("ExitPre", {
   desc = "Flemma: write what is at work, so that Neovim need not refuse the exit",
   callback = function()
     require("flemma.buffer").write_all()
+  end,
+})
+api.nvim_create_autocmd("BufWritePost", {
+  group = group,
+  desc = "Flemma: keep trusted instructions trusted that the user changes",
+  callback = function(args)
+    require("flemma.native").call("editor_event", "written", { path = vim.fn.fnamemodify(args.match, ":p") })
   end,
 })
 -- The exit can still be cancelled before this.

@@ -55,6 +55,20 @@ function M.open_usage()
   show(native("usage", "page", { buffer = api.nvim_get_current_buf(), width = vim.o.columns }) or {}, "usage")
 end
 
+--- `:Flemma preview`: what the next request would say.
+function M.preview()
+  local buf = require("flemma.buffer.target").resolve()
+  if buf then
+    native("dispatch", buf, "preview", nil, function(lines, problem)
+      if lines then
+        show(lines, "preview")
+      else
+        require("flemma.notify").say(vim.log.levels.WARN, problem)
+      end
+    end)
+  end
+end
+
 --- `:Flemma usage:estimate`: what the conversation would use if it were sent now. A long conversation is read in slices, so
 --- that the user can type in between.
 function M.estimate()

@@ -7,7 +7,7 @@ local api = vim.api
 local NAMED = 5
 
 --- Puts the cursor on a line (from 1) of a window that shows the buffer.
-local function show(buf, line)
+local function show_line(buf, line)
   local win = api.nvim_buf_is_valid(buf) and vim.fn.win_findbuf(buf)[1]
   if win then
     api.nvim_set_current_win(win)
@@ -19,19 +19,25 @@ end
 --- Asks, and passes the user's choice to the library.
 ---@param buf integer
 ---@param question integer the number of the question
----@param line integer what is shown on request, from 1
+---@param show fun() shows what it is about
 ---@param words string how the question begins and ends, with `%s` for the name of the file
 ---@param choices string[] to show it, to trust it, and neither
-local function ask(buf, question, line, words, choices)
+---@param goes_on? boolean whether the last choice goes on as well, so that only no answer takes the wish back
+local function ask(buf, question, show, words, choices, goes_on)
   local name = vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":t")
   local prompt = words:gsub("%%s", function()
     return name ~= "" and name or "This buffer"
   end, 1)
   local opts = { prompt = prompt, kind = "flemma.trust", format_item = tostring }
   require("flemma.ask").select(choices, opts, function(choice)
-    require("flemma.native").call("dispatch", buf, "answer", { question = question, is_yes = choice == choices[2] })
+    local native = require("flemma.native")
+    if goes_on and choice ~= choices[2] and choice ~= choices[3] then
+      native.call("dispatch", buf, "cancel")
+    else
+      native.call("dispatch", buf, "answer", { question = question, is_yes = choice == choices[2] })
+    end
     if choice == choices[1] then
-      show(buf, line)
+      show()
     end
   end)
 end
@@ -43,7 +49,10 @@ end
 function M.ask(buf, question, language)
   local what = language == "lua" and "Lua code" or "options"
   local words = "%s begins with " .. what .. " that you did not write in this session:"
-  ask(buf, question, 1, words, { "Show it without running anything", "Trust this block in this file", "Not now" })
+  local function show()
+    show_line(buf, 1)
+  end
+  ask(buf, question, show, words, { "Show it without running anything", "Trust this block in this file", "Not now" })
 end
 
 --- Asks whether a conversation may send these files, and what these references mean.
@@ -74,7 +83,36 @@ function M.ask_files(buf, question, files, references, line)
   end
   local send = #references > 0 and "Send this" or "Send these files, now and in later requests"
   local words = "%s would send " .. table.concat(what, ", and ")
-  ask(buf, question, line + 1, words, { "Show where, without sending anything", send, "Not now" })
+  local function show()
+    show_line(buf, line + 1)
+  end
+  ask(buf, question, show, words, { "Show where, without sending anything", send, "Not now" })
+end
+
+--- Asks whether files of the project may instruct the model.
+---@param buf integer
+---@param question integer the number of the question
+---@param files { path: string, name: string, before?: string }[] `before` has what was trusted there before
+function M.ask_instructions(buf, question, files)
+  local names, is_changed = {}, false
+  for at, file in ipairs(files) do
+    is_changed = is_changed or file.before ~= nil
+    names[#names + 1] = at <= NAMED and file.name or nil
+  end
+  local more = #files > NAMED and (", and %d more"):format(#files - NAMED) or ""
+  local what = is_changed and "were changed outside of this Neovim" or "would instruct the model"
+  local words = ("%%s is in a project whose rules and skills %s: %s%s"):format(what, table.concat(names, ", "), more)
+  local function show()
+    for _, file in ipairs(files) do
+      vim.cmd.tabedit(vim.fn.fnameescape(file.path))
+      if file.before and vim.uv.fs_stat(file.before) then
+        vim.cmd("vertical diffsplit " .. vim.fn.fnameescape(file.before))
+        vim.bo.readonly, vim.bo.bufhidden = true, "wipe"
+      end
+    end
+  end
+  local choices = { "Show them without sending anything", "Trust them", "Leave them out of this conversation" }
+  ask(buf, question, show, words, choices, true)
 end
 
 return M

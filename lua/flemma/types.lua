@@ -5,6 +5,9 @@
 ---@field provider? "rehearsal"|"anthropic"|"openai"|"openai_compatible"|"vertex" the provider that conversations use
 ---@field model? string the model, by the name that the provider uses; the provider's default when it is not set
 ---@field agent? string the agent of all conversations: a name in `agents`
+---@field system? false|string|string[] the system prompt of conversations that begin: texts, and `$coding`
+---@field rules? boolean whether conversations of a project begin with rules for agents, such as `AGENTS.md`
+---@field skills? boolean whether they begin with the names of skills
 ---@field agents? table<string, flemma.Agent> which files tools may use
 ---@field parameters? flemma.Parameters parameters of requests
 ---@field presets? table<string, string|flemma.SwitchPreset> presets for `:Flemma switch`; names begin with `$`

@@ -40,6 +40,7 @@ mod hosted;
 mod hostile;
 #[path = "../support/http.rs"]
 mod http;
+mod instructions;
 mod interrupted_renames;
 mod journey;
 mod killed;

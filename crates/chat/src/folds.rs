@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::{Block, BlockKind, Document, ParsedMessage, Text};
+use super::{Block, BlockKind, Document, ParsedMessage, Speaker, Text};
 
 /// The maximum number of blank lines that a fold takes in before the next one.
 const GAP: u32 = 3;
@@ -95,8 +95,13 @@ fn fold_whole(group: &mut FoldGroup, message: &ParsedMessage, text: &dyn Text) {
     }
     let waits = message.blocks.iter().filter_map(Block::tool_result).any(|result| !result.body.is_answer());
     if !only_results && !waits && lines.len() > 1 {
-        let is_open = group.inner.iter().any(|fold| fold.begins == Begins::Open);
-        group.outer = Some(Fold { lines, begins: if is_open { Begins::Open } else { Begins::Chapter } });
+        let begins = match message.role {
+            _ if group.inner.iter().any(|fold| fold.begins == Begins::Open) => Begins::Open,
+            // Instructions that were captured are as long as the files that they come from.
+            Speaker::System if !group.inner.is_empty() => Begins::Detail,
+            _ => Begins::Chapter,
+        };
+        group.outer = Some(Fold { lines, begins });
     }
 }
 

@@ -183,7 +183,7 @@ impl Builder {
                 Some((BlockKind::Aborted, BodyState::Prose))
             }
             Some(b'`' | b'~' | b' ') => Fence::open(line).map(|(fence, info)| {
-                let captured = role == Speaker::You && captured::reference_of(info).is_some();
+                let captured = role != Speaker::Assistant && captured::reference_of(info).is_some();
                 let reserved = !captured && info.starts_with(RESERVED);
                 (BlockKind::CodeFence(CodeFence { fence, reserved, captured }), BodyState::Code(fence))
             }),

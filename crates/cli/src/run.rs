@@ -288,5 +288,9 @@ fn line_of_question(file: &str, question: &Value) -> String {
         let files = files.iter().filter_map(Value::as_str).map(|file| names::path(Path::new(file)));
         line += &format!(" the files {}", files.collect::<Vec<_>>().join(", "));
     }
+    if let Some(files) = question["instructions"].as_array() {
+        let files = files.iter().filter_map(Value::as_str).map(names::word);
+        line += &format!(" the instructions in {}", files.collect::<Vec<_>>().join(", "));
+    }
     line
 }

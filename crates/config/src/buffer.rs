@@ -32,6 +32,9 @@ const NOTES: &str = "tools.notes";
 /// has read. Every other option needs trust, one that is added later included.
 const HARMLESS: [&str; 4] = ["thinking", "temperature", "max_tokens", "cache_retention"];
 
+/// The options of a file that are those of `setup`.
+const OWN: [&str; 6] = ["provider", "model", "agent", "system", "rules", "skills"];
+
 /// Operations on lists, by the names that JSON gives them, in the order in which they are done.
 pub const OPERATIONS: [&str; 4] = ["set", "append", "prepend", "remove"];
 
@@ -307,7 +310,7 @@ pub fn known() -> Vec<(String, Node)> {
     let own = paths.iter().filter_map(|path| {
         let short = match path.strip_prefix("parameters.") {
             Some(short) => short,
-            None if matches!(path.as_str(), "provider" | "model" | "agent") => path,
+            None if OWN.contains(&path.as_str()) => path,
             None if [AUTOPILOT, RETENTION, NOTES].iter().any(|own| path.starts_with(own)) => path,
             None => return None,
         };
@@ -329,11 +332,7 @@ pub fn documentation(path: &str) -> Option<OptionDocumentation> {
 /// The path of the option in the configuration.
 pub fn config_path(path: &str) -> String {
     let first = path.split('.').next().unwrap_or_default();
-    if matches!(first, "provider" | "model" | "agent" | "tools") {
-        path.to_owned()
-    } else {
-        format!("parameters.{path}")
-    }
+    if first == TOOLS || OWN.contains(&first) { path.to_owned() } else { format!("parameters.{path}") }
 }
 
 /// Puts a value at a path, in tables that are made where they are missing; null takes away what is there.

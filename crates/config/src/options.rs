@@ -7,11 +7,14 @@ use serde_json::{Map, Value};
 use super::{
     AgentOptions, ConversationOptions, Editing, Highlight, Keymaps, Logging, Looks, Notify, Parameters, ProviderTable,
     Tools,
-    declare::{inner, options, some},
+    declare::{inner, options, or, some},
     editor, layers, switch,
 };
 use flemma_model::UserError;
-use flemma_model::options::{self, Kind, OptionsError, Table, kinds::TEXT};
+use flemma_model::options::{
+    self, Kind, OptionsError, Table,
+    kinds::{NAMES, SWITCH, TEXT, text},
+};
 use flemma_provider as provider;
 use flemma_provider::{ProviderName, VendorOptions, catalogue::Price};
 use flemma_text::suggest::nearest;
@@ -29,6 +32,12 @@ options! {
         pub presets: BTreeMap<String, Value> = switch::presets;
         /// The agent of all conversations: a name in `agents`. A file may choose a second one, which restricts further.
         pub agent: Option<String> = some(&TEXT);
+        /// The system prompt of conversations that begin: texts, and presets such as [`CODING`].
+        pub system: Vec<String> = or(vec![CODING.to_owned()], &SYSTEM);
+        /// Whether conversations of a project begin with the rules for agents, such as `AGENTS.md`.
+        pub rules: bool = or(true, &SWITCH);
+        /// Whether they begin with the names of skills.
+        pub skills: bool = or(true, &SWITCH);
         /// What tools may read and write, by the name of an agent.
         pub agents: BTreeMap<String, AgentOptions> = |table: &mut Table<'_>, key: &str| {
             table.entries(key, |agents, name| Some(agents.table(name, AgentOptions::read)))
@@ -60,6 +69,24 @@ options! {
         pub parameters: Parameters = inner(Parameters::read);
     }
 }
+
+/// The preset of `system` for work on a project.
+pub const CODING: &str = "$coding";
+
+/// A system prompt.
+const SYSTEM: Kind<Vec<String>> = Kind {
+    expected: "false, a text, `$coding`, or a list of these",
+    read: |value| {
+        let entries = match value {
+            Value::Bool(false) => Vec::new(),
+            Value::String(_) => vec![text(value)?.to_owned()],
+            list => (NAMES.read)(list)?,
+        };
+        let is_known =
+            |entry: &String| entry == CODING || !entry.starts_with('$') || entry.contains(char::is_whitespace);
+        entries.iter().all(is_known).then_some(entries)
+    },
+};
 
 fn provider_name(table: &mut Table<'_>, key: &str) -> ProviderName {
     let providers: Vec<_> = ProviderName::all().collect();

@@ -63,6 +63,7 @@ mod loose_json;
 pub mod models;
 pub mod openai;
 pub mod openai_compatible;
+pub mod preview;
 mod protocol;
 mod redact;
 mod refusal;

@@ -2,14 +2,15 @@
 //!
 //! A file's frontmatter is trusted by the file's path and the block's content: the same words in another file, or other
 //! words in the same file, are asked about again. A file outside a conversation's folder is trusted by the
-//! conversation's path and its own. The store is a list of lines that only ever grows at its end, each a JSON object
+//! conversation's path and its own, and instructions for agents by the path and the text of their file. The store is a list of lines that only ever grows at its end, each a JSON object
 //! with `path`, `sha256` (of the content or of the file's path, in hex) and `about`, so that two editors can write to
-//! it at once. The last line about a path's frontmatter counts, and every line about a file.
+//! it at once. The last line about a path's frontmatter and
+//! instructions counts, and every line about a file.
 
 use std::{
     collections::{HashMap, HashSet},
     fs, io,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,7 @@ use flemma_model::Digest;
 pub struct Trusted {
     frontmatter: HashMap<String, String>,
     files: HashSet<(String, String)>,
+    instructions: HashMap<String, String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -42,6 +44,7 @@ enum About {
     #[default]
     Frontmatter,
     File,
+    Instructions,
 }
 
 impl Trusted {
@@ -57,6 +60,7 @@ impl Trusted {
             match about {
                 About::Frontmatter => drop(trusted.frontmatter.insert(path, sha256)),
                 About::File => drop(trusted.files.insert((path, sha256))),
+                About::Instructions => drop(trusted.instructions.insert(path, sha256)),
             }
         }
         Ok(trusted)
@@ -82,6 +86,36 @@ impl Trusted {
     pub fn insert_file(&mut self, path: &str, file: &Path) -> bool {
         self.files.insert((path.to_owned(), digest(&file.to_string_lossy())))
     }
+}
+
+/// The instructions for agents that are in the files of projects.
+impl Trusted {
+    /// The digest of what was trusted in the file at this path.
+    pub fn instructions(&self, path: &str) -> Option<&str> {
+        self.instructions.get(path).map(String::as_str)
+    }
+
+    /// Trusts this text in this file, in memory. Says whether that is news, for [`append_instructions`] then.
+    pub fn insert_instructions(&mut self, path: &str, text: &str) -> bool {
+        let digest = digest(text);
+        self.instructions.insert(path.to_owned(), digest.clone()) != Some(digest)
+    }
+}
+
+/// The file in which a text is kept that was trusted in instructions, so that changes of it can be shown. It is named by its digest.
+pub fn kept_instructions(store: &Path, digest: &str) -> PathBuf {
+    store.with_file_name("instructions").join(digest)
+}
+
+/// Adds a line about instructions that are in the file at `path`, as [`append`] does, and keeps their text.
+///
+/// # Errors
+/// When that fails.
+pub fn append_instructions(store: &Path, path: &str, text: &str) -> io::Result<()> {
+    let kept = kept_instructions(store, &digest(text));
+    fs::create_dir_all(kept.with_file_name(""))?;
+    fs::write(kept, text)?;
+    write(store, About::Instructions, path, text)
 }
 
 /// Adds a line to the store, which is made, readable by the user alone, if it is not there.

@@ -26,8 +26,12 @@ use flemma_chat as chat;
 use flemma_config::ProviderOptions;
 use flemma_model::{Event, Message, UserError};
 use flemma_provider::{
-    CapabilityProbe, Exchange, ProviderError, Refusals, Request, Server, auth::Environment, credential::Credential,
-    host, reply_limit::ReplyLimit, xml_tools,
+    CapabilityProbe, ErrorKind, Exchange, ProviderError, Refusals, Request, Server,
+    auth::{Environment, Key},
+    credential::Credential,
+    host, preview,
+    reply_limit::ReplyLimit,
+    xml_tools,
 };
 use flemma_tools::builtin::Readable;
 
@@ -185,6 +189,40 @@ impl Worker {
         Ok(Sent { task, reply })
     }
 
+    /// Makes a request as [`send`](Self::send) does, and sends nothing. `then` gets its lines ([`flemma_provider::preview`]). No key
+    /// is needed for that, and none is in it.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn preview(
+        &self,
+        conversation: ConversationId,
+        recipient: Recipient,
+        request: Request,
+        readable: Readable,
+        timeouts: Timeouts,
+        then: impl FnOnce(Result<Vec<String>, ProviderError>) + Send + 'static,
+    ) -> io::Result<AbortHandle> {
+        let (shared, reply) = (Arc::clone(&self.shared), Reply::default());
+        let task = RequestTask { shared, reply, on_update: Arc::new(|_| {}), conversation, readable, timeouts };
+        self.spawn(async move {
+            let Recipient { environment, credential, build, .. } = recipient;
+            let lines = async {
+                let environment = match &credential {
+                    Some(credential) => environment.with(credential.variable, Key::new("none", "for a preview")?),
+                    None => environment,
+                };
+                let made = task.make(build(environment)?, request).await?;
+                let refused = || ProviderError::new(ErrorKind::InvalidRequest, "it names a file that may not be shown");
+                match made.ok_or_else(refused)?.exchange {
+                    Exchange::Http { request, .. } => Ok(preview::lines(&request)),
+                    Exchange::Script(_) => Ok(vec!["The embedded script answers. Nothing is sent.".to_owned()]),
+                }
+            };
+            then(lines.await);
+        })
+    }
+
     /// Asks the server of `recipient` for its models, with its key if it has one. `then` gets their names, or why there
     /// are none.
     ///
@@ -280,6 +318,13 @@ impl Drop for Worker {
     }
 }
 
+/// A request that can be sent.
+struct Made {
+    provider: Server,
+    probe: Option<CapabilityProbe>,
+    exchange: Exchange,
+}
+
 /// What a request needs on its way.
 struct RequestTask {
     shared: Arc<Shared>,
@@ -295,14 +340,11 @@ impl RequestTask {
         let Recipient { environment, credential, build, max_reply_bytes } = recipient;
         let environment = self.shared.credentials.complete(environment, credential.as_ref(), self.timeouts).await?;
         let model = request.model.clone();
-        let provider = self.shared.refusals.tell(build(environment)?, &model);
-        let Some(request) = self.with_files(&provider, request).await? else { return Ok(()) };
-        let is_xml = request.parameters.calls_in_xml;
-        let probe = if is_xml { None } else { provider.capability_probe(&request) };
-        let exchange = if is_xml { xml_tools::prepare(&provider, &request) } else { provider.prepare(&request) };
+        let Some(made) = self.make(build(environment)?, request).await? else { return Ok(()) };
+        let Made { provider, probe, exchange } = made;
         let on_update = Arc::clone(&self.on_update);
         let sink = move |event| on_update(RequestUpdate::Event(event));
-        match exchange? {
+        match exchange {
             Exchange::Http { request, decoder } => {
                 self.warn_of_plain_http(&request.url);
                 self.probe(probe);
@@ -326,6 +368,16 @@ impl RequestTask {
                 Ok(())
             }
         }
+    }
+
+    /// Makes what is sent to a server: the one way from a request to its bytes. `None` if it is not to be sent.
+    async fn make(&self, server: Server, request: Request) -> Result<Option<Made>, ProviderError> {
+        let provider = self.shared.refusals.tell(server, &request.model);
+        let Some(request) = self.with_files(&provider, request).await? else { return Ok(None) };
+        let is_xml = request.parameters.calls_in_xml;
+        let probe = if is_xml { None } else { provider.capability_probe(&request) };
+        let exchange = if is_xml { xml_tools::prepare(&provider, &request) } else { provider.prepare(&request) };
+        Ok(Some(Made { provider, probe, exchange: exchange? }))
     }
 
     /// Whether this is the first time.

@@ -68,6 +68,7 @@ pub mod form;
 mod group;
 pub mod hosted;
 pub mod ignore_files;
+pub mod instructions;
 mod json_fault;
 mod judged;
 mod linked;

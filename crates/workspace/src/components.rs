@@ -93,6 +93,8 @@ components! {
     frontmatter: Frontmatter, asks [trust];
     /// What tools and references may read and write, and where they run.
     permissions: Permissions, asks [trust, frontmatter];
+    /// What conversations of projects tell the model before the first message.
+    instructions: InstructionSource of background, asks [trust, frontmatter, permissions];
     /// Which process each conversation belongs to.
     ownership: Ownership of background, asks [], owns {
         locks: Locks = Locks::new(state_dir.join("locks")),
@@ -147,7 +149,7 @@ components! {
     /// Conversations that are carried on without a user.
     drives: Drives of background, asks [ownership, calls];
     /// The way of a wish to the session: trust first.
-    admission: Gatekeeper of background, asks [trust, frontmatter, ownership, approval, calls, resolutions, drives];
+    admission: Gatekeeper of background, asks [trust, frontmatter, instructions, ownership, approval, calls, resolutions, drives];
     /// A file that was opened, brought together with its journal.
     recovery: Recovery, asks [frontmatter, ownership, journaling, undo, calls, reviews, queue, resolutions, drives];
     /// The files of conversations, as they are written.

@@ -13,6 +13,7 @@ use crate::{
     drives::Drive,
     execution::tasks::Tasks,
     generation::Generation,
+    instructions::Found,
     journaling::records::Records,
     options::effective::{Basis, Effective},
     ownership::holder::Holding,
@@ -56,6 +57,10 @@ pub struct Conversation {
     pub(crate) turn_tools: RefCell<Option<Rc<TurnTools>>>,
     pub(crate) gate: RefCell<Gate>,
     pub(crate) captures: Captures,
+    /// What is written as its instructions when it is sent.
+    pub(crate) instructions: RefCell<Option<Found>>,
+    /// The rules of which the user knows that they have changed.
+    pub(crate) told_rules: RefCell<Vec<String>>,
     pub(crate) holding: Holding,
     /// The questions that the user was asked about it. Only the answer to the last one counts.
     pub(crate) questions: Generation,

@@ -28,6 +28,8 @@ pub enum Command {
     Decide { lines: Range<usize>, choice: Choice },
     /// Approve the calls whose blocks these lines touch, and all like them from now on.
     AlwaysApprove { lines: Range<usize> },
+    /// Take in the rules and skills of the project as they are now.
+    TakeInstructions,
     /// The answer to a question with this number: see [`HostEffect::Ask`](crate::HostEffect::Ask).
     Answer { question: u64, is_yes: bool },
 }
@@ -36,7 +38,11 @@ impl Command {
     /// Whether it sends, runs or decides something, and does not only stop or answer.
     fn acts(&self) -> bool {
         match self {
-            Self::Advance | Self::Execute { .. } | Self::Decide { .. } | Self::AlwaysApprove { .. } => true,
+            Self::Advance
+            | Self::Execute { .. }
+            | Self::Decide { .. }
+            | Self::AlwaysApprove { .. }
+            | Self::TakeInstructions => true,
             Self::Cancel | Self::CancelTools | Self::CancelTool { .. } | Self::Answer { .. } => false,
         }
     }
@@ -51,7 +57,8 @@ impl Workspace {
             return;
         }
         match command {
-            Command::Advance => self.ownership.want_alone(conversation, Input::Advance.into()),
+            Command::Advance => self.want_afresh(conversation, Input::Advance.into()),
+            Command::TakeInstructions => self.want_afresh(conversation, Wish::TakeInstructions),
             Command::Cancel => self.cancel(conversation),
             Command::CancelTools => self.shared.feed(conversation, [Input::CancelTools]),
             Command::CancelTool { line } => self.cancel_tool(conversation, line),
@@ -62,6 +69,14 @@ impl Workspace {
             Command::AlwaysApprove { lines } => self.decide(conversation, lines, Wish::AlwaysApprove),
             Command::Answer { question, is_yes } => self.answer(conversation, question, is_yes),
         }
+    }
+
+    /// Wants something for which instructions are found as they are now.
+    fn want_afresh(&self, conversation: &Conversation, wish: Wish) {
+        if !conversation.is_busy() {
+            conversation.instructions.take();
+        }
+        self.ownership.want_alone(conversation, wish);
     }
 
     /// Stops everything, what waits for an answer included.
@@ -89,6 +104,9 @@ impl Workspace {
     pub(crate) fn answer(&self, conversation: &Conversation, question: u64, is_yes: bool) {
         // An earlier question may still be on the screen, and be about a text that has changed since.
         if !conversation.questions.is_current(question) {
+            return;
+        }
+        if self.admission.instructions_were_answered(conversation, is_yes) {
             return;
         }
         if conversation.gate.borrow_mut().asks_about_files() {

@@ -140,6 +140,7 @@ impl Shell for Effects<'_> {
 
     fn has_uncaptured(&self) -> bool {
         !self.conversation.page.uncaptured().is_empty()
+            || self.conversation.instructions.borrow().is_some()
             || !self.workspace.permissions.judged_files(self.conversation).is_empty()
     }
 
@@ -151,6 +152,7 @@ impl Shell for Effects<'_> {
         let captures = self.conversation.captures.ready.take();
         let edits = self.with_document(|document, text| chat::write_captures(document, text, &captures));
         self.apply(&edits);
+        self.workspace.instructions.write(self.conversation);
     }
 
     fn send(&self, request: RequestId, conversation: chat::Transcript) -> Result<(), ProviderError> {

@@ -4,6 +4,7 @@ use crate::{
     Conversation,
     approval::lookups::Known,
     background::{JobWith, WhenKnown},
+    instructions::Found,
     resolutions::{Resolution, ResolveError},
     trust::Wish,
 };
@@ -49,6 +50,8 @@ pub(crate) enum LoopEvent<'a> {
     Overdue(&'a Conversation, &'a OpenCall, Role),
     /// What a conversation does is to stop.
     Stop(&'a Conversation),
+    /// The instructions of a conversation are found, for the wish with this number.
+    InstructionsFound(&'a Conversation, u64, Found),
     /// A question of this number was answered with yes.
     Agreed(&'a Conversation, u64),
 }

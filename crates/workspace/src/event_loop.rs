@@ -59,6 +59,9 @@ impl Workspace {
             LoopEvent::Overdue(conversation, call, Role::User) => self.resolutions.expire_by_key(conversation, call),
             LoopEvent::Overdue(conversation, call, _) => self.resolutions.expire_call(conversation, call),
             LoopEvent::Stop(conversation) => self.stop(conversation, false),
+            LoopEvent::InstructionsFound(conversation, number, found) => {
+                self.admission.instructions_were_found(conversation, number, found);
+            }
             LoopEvent::Agreed(conversation, question) => self.answer(conversation, question, true),
         }
     }

@@ -61,6 +61,7 @@ mod event;
 mod event_loop;
 mod execution;
 mod generation;
+mod instructions;
 mod journaling;
 mod lifecycle;
 mod lists;

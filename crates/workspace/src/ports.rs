@@ -228,6 +228,19 @@ pub enum Question {
     /// Whether the conversation may show files outside its folder, by where they really are, and what the editor shows, by the
     /// references as they are written. The line, from 0, names the first of them.
     Files { files: Vec<String>, references: Vec<String>, line: usize },
+    /// Whether what these files of the project say to agents is sent: rules and skills.
+    Instructions { instructions: Vec<AskedFile> },
+}
+
+/// A file with instructions that the user is asked about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AskedFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its name in the project.
+    pub name: String,
+    /// A file with the text that the user has trusted there before; `None` where they never did.
+    pub before: Option<PathBuf>,
 }
 
 /// How a write of a file has ended.

@@ -17,6 +17,8 @@ use flemma_workspace::{Asked, AskedAbout, Command, DriveOptions, Proposed, TakeB
 enum Action {
     Advance,
     Cancel,
+    // Takes in the rules and skills of the project as they are now.
+    TakeInstructions,
     CancelTools,
     CancelTool { line: usize },
     Execute { line: usize },
@@ -48,6 +50,8 @@ enum Action {
     Drive(DriveOptions),
     // -> whether it is driven
     StopDriving,
+    // Finds out what the next request would say. Calls back with its lines, or with nil and why there is none.
+    Preview,
     // Estimates what a request would use. -> whether it has to be called again
     Estimate,
 }
@@ -142,6 +146,7 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
     let command = match action {
         Action::Advance => Command::Advance,
         Action::Cancel => Command::Cancel,
+        Action::TakeInstructions => Command::TakeInstructions,
         Action::CancelTools => Command::CancelTools,
         Action::CancelTool { line } => Command::CancelTool { line },
         Action::Execute { line } => Command::Execute { line },
@@ -201,7 +206,7 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
         }
         Action::StopDriving => return workspace.drives.stop_driving(buffer).into_lua_multi(lua),
         Action::Estimate => return workspace.usage.estimate(buffer).into_lua_multi(lua),
-        Action::Propose { .. } | Action::Restore { .. } | Action::Accept { .. } => {
+        Action::Propose { .. } | Action::Restore { .. } | Action::Accept { .. } | Action::Preview => {
             return Err(mlua::Error::runtime("the callback is missing"));
         }
     };
@@ -240,6 +245,12 @@ fn later(binding: &Binding, buffer: i32, action: Action, callback: Function) -> 
             binding.workspace.reviews.accept(buffer, &call, &revision.to_string(), taken, move |reviews, accepted| {
                 let problem = accepted.err().map_or(Json::Null, |problem| problem.to_string().into());
                 reviews.shared.scripts.answered(callback, Ok(problem));
+            });
+        }
+        Action::Preview => {
+            let callback = keep();
+            binding.workspace.instructions.preview(buffer, move |source, lines| {
+                source.shared.scripts.answered(callback, lines.map(Json::from));
             });
         }
         _ => return Err(mlua::Error::runtime("this does not call back")),

@@ -58,6 +58,8 @@ enum EditorEvent {
     // The files are written after this, and then Neovim exits.
     Closing,
     Left,
+    // The user has written a file.
+    Written { path: BString },
     // A source of tools is complete, has failed, or is out of time.
     SourceEnded { source: u64, why: Option<BString>, seconds: Option<f64> },
     // Another plugin's tool says something for the log.
@@ -93,6 +95,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             EditorEvent::Leaving => workspace.begin_to_leave(),
             EditorEvent::Closing => workspace.wind_up(),
             EditorEvent::Left => workspace.shut_down(),
+            EditorEvent::Written { path } => workspace.instructions.was_written(path.to_string().into()),
             EditorEvent::SourceEnded { source, why, seconds } => {
                 let how = match (why, seconds) {
                     (Some(why), _) => SourceEnd::Failed(why.to_string()),

@@ -148,6 +148,10 @@ fn end_of_drive(end: &DriveEnd, requests: u32) -> serde_json::Value {
             let files: Vec<&String> = files.iter().chain(references).collect();
             json!({ "state": "suspended", "waiting": [{ "kind": "trust", "files": files, "line": line + 1 }] })
         }
+        DriveEnd::Untrusted(Question::Instructions { instructions }) => {
+            let files: Vec<&String> = instructions.iter().map(|file| &file.name).collect();
+            json!({ "state": "suspended", "waiting": [{ "kind": "trust", "instructions": files, "line": 1 }] })
+        }
         DriveEnd::Held(owner) => json!({ "state": "held", "owner": owner }),
         DriveEnd::Failed(reason) => {
             json!({ "state": "failed", "error": reason.as_ref().map(ToString::to_string) })

@@ -7,6 +7,7 @@ use flemma_model::CallId;
 use flemma_runtime::ExternalFile;
 use flemma_workspace::{
     Wish,
+    ports::AskedFile,
     trust::{Admission, FileSearch, FrontmatterCode, FrontmatterTrust, Gate, GateFacts},
 };
 use proptest::prelude::*;
@@ -20,7 +21,15 @@ fn wish(n: usize) -> Wish {
 fn clear() -> GateFacts {
     let frontmatter = FrontmatterTrust::Settled;
     let (unvetted, references) = (Vec::new(), Vec::new());
-    GateFacts { is_busy: false, is_store_read: true, frontmatter, unvetted, references, folder: "/home".into() }
+    GateFacts {
+        is_busy: false,
+        is_store_read: true,
+        frontmatter,
+        unvetted,
+        references,
+        folder: "/home".into(),
+        lacks_instructions: false,
+    }
 }
 
 fn code(id: u8) -> FrontmatterCode {
@@ -51,6 +60,36 @@ fn outside(name: &str) -> ExternalFile {
 fn located(next: Admission) -> FileSearch {
     let Admission::Locate(search) = next else { panic!("{next:?}") };
     search
+}
+
+#[test]
+fn instructions_of_a_project_are_asked_about_before_anything_is_sent() {
+    let lacking = || GateFacts { lacks_instructions: true, ..clear() };
+    let asked = || vec![AskedFile { path: "/p/AGENTS.md".into(), name: "AGENTS.md".into(), before: None }];
+    let mut gate = Gate::default();
+    let unread = GateFacts { is_store_read: false, ..lacking() };
+    assert_eq!(gate.want(wish(1), unread), Admission::ReadStore);
+    assert_eq!(gate.store_was_read(), Some(wish(1)));
+    assert_eq!(gate.want(wish(1), lacking()), Admission::FindInstructions { number: 1 });
+    assert!(gate.is_reading());
+    // What was found for an earlier wish says nothing about a later one.
+    assert_eq!(gate.want(wish(2), lacking()), Admission::FindInstructions { number: 2 });
+    assert_eq!(gate.instructions_were_found(1, Vec::new()), Admission::Wait);
+    assert_eq!(gate.instructions_were_found(2, asked()), Admission::AskInstructions { files: asked() });
+    assert!(gate.is_waiting() && !gate.is_reading());
+    // Neither what comes late nor the answer to another question lets the wish go on.
+    assert_eq!(gate.instructions_were_found(2, Vec::new()), Admission::Wait);
+    assert_eq!(gate.files_were_answered(true), Admission::Wait);
+    assert_eq!(gate.frontmatter_was_answered(true), None);
+    assert_eq!(gate.instructions_were_answered(), Some(wish(2)));
+    assert_eq!(gate.instructions_were_answered(), None);
+    // Without a file that needs trust nobody is asked; with files of others, those come first.
+    assert_eq!(gate.want(wish(3), lacking()), Admission::FindInstructions { number: 3 });
+    assert_eq!(gate.instructions_were_found(3, Vec::new()), Admission::Again(wish(3)));
+    let both = GateFacts { lacks_instructions: true, ..naming(&["a"]) };
+    located(gate.want(wish(4), both));
+    assert!(gate.cancel());
+    assert_eq!(gate.instructions_were_answered(), None);
 }
 
 #[test]
@@ -257,6 +296,7 @@ impl World {
             unvetted: self.unvetted().map(|file| file.to_string().into()).collect(),
             references: self.references(),
             folder: self.folder.to_string().into(),
+            lacks_instructions: false,
         }
     }
 
@@ -287,6 +327,9 @@ impl World {
     fn pass(&mut self, n: usize, next: Admission) {
         match next {
             Admission::Wait => panic!("the wish {n} is lost"),
+            Admission::FindInstructions { .. } | Admission::AskInstructions { .. } | Admission::Again(_) => {
+                panic!("nothing lacks instructions")
+            }
             Admission::ReadStore => {
                 assert!(!self.is_store_read);
                 self.wish = Some((n, Waiting::Store));

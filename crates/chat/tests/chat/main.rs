@@ -12,6 +12,7 @@ mod folds;
 mod frontmatter_edit;
 mod glance;
 mod incremental;
+mod instructions;
 mod left_out;
 mod mentions;
 #[allow(dead_code)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{bash, calculator, edit, find, grep, ls, notes, read, write};
+use super::{bash, calculator, edit, find, grep, ls, notes, read, skill, write};
 use crate::{
     Definition, DefinitionError, Executor, NativeTool, Runner,
     declare::{self, Field},
@@ -66,6 +66,7 @@ fn tool(name: &str) -> Arc<dyn NativeTool> {
         "grep" => Arc::new(grep::TOOL),
         "ls" => Arc::new(ls::TOOL),
         "read" => Arc::new(read::Read),
+        "skill" => Arc::new(skill::TOOL),
         "write" => Arc::new(write::TOOL),
         note => notes::tool(note),
     }

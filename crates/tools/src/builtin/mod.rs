@@ -3,7 +3,7 @@
 //! Every tool has a strict schema: all properties are required, optional ones may be null, and no others are accepted. Every
 //! tool that runs here, except the calculators, and `ask_user` accept a `label`, in which the model says what the call is for. Only the
 //! preview shows it.
-//! The tools that only read (`grep`, `find`, `ls`) declare that they need no approval.
+//! The tools that only read (`grep`, `find`, `ls`, `skill`) declare that they need no approval.
 
 mod bash;
 mod calculator;
@@ -24,6 +24,7 @@ mod read;
 mod readable;
 mod replace;
 mod report;
+mod skill;
 mod stored_write;
 mod tool;
 mod walk;

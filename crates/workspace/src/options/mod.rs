@@ -193,7 +193,7 @@ impl Frontmatter {
     }
 
     /// What the gate needs to know before the user's wish may reach the session.
-    pub(crate) fn facts(&self, conversation: &Conversation) -> GateFacts {
+    pub(crate) fn facts(&self, conversation: &Conversation, lacks_instructions: bool) -> GateFacts {
         let is_busy = conversation.session.is_busy();
         let folder = self.shared.place(conversation).folder();
         let is_store_read = self.trust.is_read();
@@ -207,7 +207,7 @@ impl Frontmatter {
         let unvetted = if is_busy { Vec::new() } else { conversation.page.unvetted(&folder) };
         let references = if is_busy { Vec::new() } else { conversation.unvetted_references() };
         let references = references.into_iter().map(|(_, reference)| reference).collect();
-        GateFacts { is_busy, is_store_read, frontmatter, unvetted, references, folder }
+        GateFacts { is_busy, is_store_read, frontmatter, unvetted, references, folder, lacks_instructions }
     }
 
     /// Why a conversation is not sent to this provider: the one that the user has chosen cannot be read; or the

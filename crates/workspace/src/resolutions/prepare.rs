@@ -229,7 +229,7 @@ impl Resolutions {
             _ => None,
         });
         match result {
-            Some(result) if !self.frontmatter.facts(conversation).is_free() => {
+            Some(result) if !self.frontmatter.facts(conversation, false).is_free() => {
                 Input::Resolve { call: call.clone(), answer: restored(result), by: ResolvedBy::Untrusted }
             }
             _ => input,

@@ -5,6 +5,8 @@ use crate::{
     approval::{FindEntries, lookups::Known},
     calls::{Standing, key::Keyed as _},
     components::Gatekeeper,
+    event::LoopEvent,
+    instructions::Found,
     ports::Question,
     trust::{Admission, FileSearch, FrontmatterCode, Wish},
 };
@@ -21,7 +23,12 @@ impl Gatekeeper {
     /// The user wants something of a conversation that no other process holds. If its file has to be trusted for that,
     /// they are asked first, and this goes on with their answer.
     pub(crate) fn want(&self, conversation: &Conversation, wish: Wish) {
-        let facts = self.frontmatter.facts(conversation);
+        let lacks_instructions = match &wish {
+            Wish::Input(Input::Advance | Input::CarryOn) => self.instructions.are_lacking(conversation),
+            Wish::TakeInstructions => conversation.instructions.borrow().is_none(),
+            _ => false,
+        };
+        let facts = self.frontmatter.facts(conversation, lacks_instructions);
         let next = conversation.gate.borrow_mut().want(wish, facts);
         self.pass(conversation, next);
     }
@@ -45,6 +52,15 @@ impl Gatekeeper {
                 conversation.page.files().allowed_references.extend(search.references);
                 self.ownership.want_alone(conversation, wish);
             }
+            Admission::FindInstructions { number } => {
+                self.instructions.find(conversation, move |source, conversation, found| {
+                    source.shared.tell(LoopEvent::InstructionsFound(conversation, number, found));
+                });
+            }
+            Admission::AskInstructions { files } => {
+                self.ask(conversation, Question::Instructions { instructions: files });
+            }
+            Admission::Again(wish) => self.ownership.want_alone(conversation, wish),
             // The file may have got another name, and with it another journal, while it was asked about.
             Admission::Go(wish @ Wish::Input(_)) if !conversation.is_known() => {
                 self.ownership.want_alone(conversation, wish)
@@ -52,6 +68,10 @@ impl Gatekeeper {
             Admission::Go(Wish::Input(input)) => self.perform(conversation, input),
             Admission::Go(Wish::Recorded(input)) => self.shared.feed(conversation, [input]),
             Admission::Go(Wish::AlwaysApprove(calls)) => self.always_approve(conversation, calls),
+            Admission::Go(Wish::TakeInstructions) if conversation.is_busy() => {
+                self.shared.host.notify(Level::Info, BUSY);
+            }
+            Admission::Go(Wish::TakeInstructions) => self.instructions.take_in(conversation),
         }
     }
 
@@ -96,6 +116,25 @@ impl Gatekeeper {
         self.ask(conversation, Question::Files { files, references, line });
     }
 
+    /// The instructions are found.
+    pub(crate) fn instructions_were_found(&self, conversation: &Conversation, number: u64, found: Found) {
+        let untrusted = self.instructions.untrusted(&found);
+        let next = conversation.gate.borrow_mut().instructions_were_found(number, untrusted);
+        if next != Admission::Wait {
+            conversation.instructions.replace(Some(found));
+        }
+        self.pass(conversation, next);
+        self.ownership.lock_while_wanted(conversation);
+    }
+
+    /// The user has answered whether the files of the project may instruct the model. The wish goes on without them, too.
+    pub(crate) fn instructions_were_answered(&self, conversation: &Conversation, is_trusted: bool) -> bool {
+        let Some(wish) = conversation.gate.borrow_mut().instructions_were_answered() else { return false };
+        self.instructions.were_answered(conversation, is_trusted);
+        self.ownership.want_alone(conversation, wish);
+        true
+    }
+
     /// The user has answered whether they trust the frontmatter.
     pub(crate) fn frontmatter_was_answered(&self, conversation: &Conversation, is_trusted: bool) {
         let answered = conversation.gate.borrow_mut().frontmatter_was_answered(is_trusted);
@@ -114,6 +153,7 @@ impl Gatekeeper {
             Input::Decide(calls, choice, step) => self.resolutions.decide(conversation, calls, &choice, step),
             Input::Execute(call) => self.execute_call(conversation, call),
             Input::Advance | Input::CarryOn => {
+                self.instructions.look_again(conversation);
                 self.drives.drop_cut_off(conversation);
                 self.resolutions.go_on_as_written(conversation, input);
             }

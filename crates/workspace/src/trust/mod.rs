@@ -17,6 +17,7 @@ pub(crate) mod store;
 
 use std::{ops::Range, path::PathBuf};
 
+use crate::ports::AskedFile;
 use flemma_agent::Input;
 use flemma_chat::{Document, Text};
 use flemma_model::CallId;
@@ -32,6 +33,8 @@ pub enum Wish {
     Recorded(Input),
     /// Approve these calls, and all like them from now on.
     AlwaysApprove(Vec<CallId>),
+    /// Take in the rules and skills of the project as they are now.
+    TakeInstructions,
 }
 
 impl Wish {
@@ -40,7 +43,7 @@ impl Wish {
         match self {
             Self::Input(Input::Decide(ids, ..)) | Self::AlwaysApprove(ids) => ids.iter().any(|id| calls.contains(id)),
             Self::Input(Input::Execute(id)) => calls.contains(id),
-            Self::Input(_) | Self::Recorded(_) => false,
+            Self::Input(_) | Self::Recorded(_) | Self::TakeInstructions => false,
         }
     }
 }
@@ -66,6 +69,8 @@ pub struct GateFacts {
     pub references: Vec<String>,
     /// Where relative paths start.
     pub folder: PathBuf,
+    /// Whether instructions have to be found first.
+    pub lacks_instructions: bool,
 }
 
 impl GateFacts {
@@ -142,6 +147,12 @@ pub enum Admission {
     /// Ask the user whether the conversation may show these files and what the editor shows by these references, then call
     /// [`Gate::files_were_answered`].
     AskFiles { files: Vec<ExternalFile>, references: Vec<String> },
+    /// Find the instructions, then call [`Gate::instructions_were_found`] with this number.
+    FindInstructions { number: u64 },
+    /// Ask the user whether these files may instruct the model, then call [`Gate::instructions_were_answered`].
+    AskInstructions { files: Vec<AskedFile> },
+    /// The wish is wanted again.
+    Again(Wish),
     /// The files of a search may be sent from now on; of those that the user has just allowed, the store keeps that. Then the wish is
     /// wanted again.
     Vet { search: FileSearch, allowed: Vec<ExternalFile>, wish: Wish },
@@ -163,6 +174,8 @@ enum HeldWish {
     Frontmatter { wish: Wish, code: FrontmatterCode },
     Places { wish: Wish, search: FileSearch },
     Files { wish: Wish, search: FileSearch, asked: Vec<ExternalFile> },
+    Instructions { wish: Wish, number: u64 },
+    AskedInstructions(Wish),
 }
 
 impl Gate {
@@ -178,13 +191,19 @@ impl Gate {
             }
             FrontmatterTrust::Missing(_) | FrontmatterTrust::Settled => {}
         }
-        if facts.is_busy || (facts.unvetted.is_empty() && facts.references.is_empty()) {
+        let is_vetted = facts.unvetted.is_empty() && facts.references.is_empty();
+        if facts.is_busy || (is_vetted && !facts.lacks_instructions) {
             return Admission::Go(wish);
         }
         if !facts.is_store_read {
             return self.wait_for_store(wish);
         }
         self.searches += 1;
+        if is_vetted {
+            let number = self.searches;
+            self.held = Some(HeldWish::Instructions { wish, number });
+            return Admission::FindInstructions { number };
+        }
         let GateFacts { unvetted: files, references, folder, .. } = facts;
         let search = FileSearch { number: self.searches, files, references, folder };
         self.held = Some(HeldWish::Places { wish, search: search.clone() });
@@ -203,7 +222,7 @@ impl Gate {
 
     /// Whether something waits for the disk, and goes on without the user.
     pub fn is_reading(&self) -> bool {
-        matches!(self.held, Some(HeldWish::Store(_) | HeldWish::Places { .. }))
+        matches!(self.held, Some(HeldWish::Store(_) | HeldWish::Places { .. } | HeldWish::Instructions { .. }))
     }
 
     /// Whether something waits.
@@ -251,6 +270,25 @@ impl Gate {
         let references = search.references.clone();
         self.held = Some(HeldWish::Files { wish, search, asked: asked.clone() });
         Admission::AskFiles { files: asked, references }
+    }
+
+    /// The instructions are found for the wish with this number. The user does not trust these files of them yet.
+    pub fn instructions_were_found(&mut self, number: u64, files: Vec<AskedFile>) -> Admission {
+        let is_meant = |held: &mut HeldWish| matches!(held, HeldWish::Instructions { number: of, .. } if *of == number);
+        let Some(HeldWish::Instructions { wish, .. }) = self.held.take_if(is_meant) else { return Admission::Wait };
+        if files.is_empty() {
+            return Admission::Again(wish);
+        }
+        self.held = Some(HeldWish::AskedInstructions(wish));
+        Admission::AskInstructions { files }
+    }
+
+    /// The user has answered about instructions: gives the wish that waited for it, to be wanted again.
+    pub fn instructions_were_answered(&mut self) -> Option<Wish> {
+        match self.held.take_if(|held| matches!(held, HeldWish::AskedInstructions(_))) {
+            Some(HeldWish::AskedInstructions(wish)) => Some(wish),
+            _ => None,
+        }
     }
 
     /// The user has answered about files.

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Conversation, components::TrustStore, event::LoopEvent, trust::FrontmatterCode};
+use crate::{Conversation, components::TrustStore, event::LoopEvent, instructions::digest, trust::FrontmatterCode};
 use flemma_agent::Level;
 use flemma_runtime::trust::{self, Trusted};
 
@@ -59,6 +59,36 @@ impl TrustStore {
             let path = path.to_owned();
             self.write(move |store| trust::append_file(store, &path, &file));
         }
+    }
+
+    /// Whether the user trusts this text in the instructions of a project.
+    pub(crate) fn contains_instructions(&self, path: &Path, text: &str) -> bool {
+        self.digest_of(path).is_some_and(|known| known == digest(text).to_string())
+    }
+
+    /// Whether the user has trusted a file with instructions before.
+    pub(crate) fn knows_instructions(&self, path: &Path) -> bool {
+        self.digest_of(path).is_some()
+    }
+
+    /// The file that has what was trusted before.
+    pub(crate) fn instructions_before(&self, path: &Path) -> Option<PathBuf> {
+        self.digest_of(path).map(|digest| trust::kept_instructions(&self.path, &digest))
+    }
+
+    fn digest_of(&self, path: &Path) -> Option<String> {
+        self.trusted.borrow().as_ref()?.instructions(&path.to_string_lossy()).map(str::to_owned)
+    }
+
+    /// Trusts these texts in files with instructions from now on.
+    pub(crate) fn keep_instructions(&self, files: Vec<(PathBuf, String)>) {
+        let is_news = |(path, text): &(PathBuf, String)| {
+            self.insert(|trusted| trusted.insert_instructions(&path.to_string_lossy(), text))
+        };
+        let news: Vec<_> = files.into_iter().filter(is_news).collect();
+        self.write(move |store| {
+            news.iter().try_for_each(|(path, text)| trust::append_instructions(store, &path.to_string_lossy(), text))
+        });
     }
 
     /// Trusts something. Says whether that is news for the file: while it has not been read, everything is.

@@ -1,0 +1,227 @@
+//! Instructions: what people keep in their folders for agents, as it is found on the disk.
+//!
+//! Rules ([`rules`]) are sent whole. Of skills ([`skills`]), the model gets the names and descriptions, and loads one with the tool
+//! `skill`. What the user may not show, or what leads out of its project, is left out, and said. Everything here blocks on the disk.
+
+mod front_matter;
+mod rules;
+mod skills;
+
+use std::{
+    fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+pub use self::skills::{Skill, SkillFolders, body};
+use crate::{
+    builtin::{Readable, Unread},
+    file_class::git_directory,
+    paths::real,
+};
+use flemma_text::{
+    escape_controls,
+    truncate::{Limits, truncate_head},
+};
+
+/// The most bytes of one file, and of all rules together.
+const LIMITS: (usize, usize) = (32 * 1024, 96 * 1024);
+
+/// The most bytes of a file that are read: with one more than there is room for, it is known that there are more.
+const MOST_BYTES: u64 = LIMITS.1 as u64 + 1;
+
+/// The most entries of folders that are looked at.
+const MOST_ENTRIES: usize = 5_000;
+
+/// What is looked for.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// Where relative paths of the conversation start; absolute.
+    pub folder: PathBuf,
+    /// The root of its project, with links resolved; `None` if it has none.
+    pub root: Option<PathBuf>,
+    /// The user's home folder.
+    pub home: Option<PathBuf>,
+    /// The folder of the user's configuration, `~/.config`.
+    pub config: Option<PathBuf>,
+    /// Whether files with rules are read.
+    pub rules: bool,
+    /// Whether skills are looked for.
+    pub skills: bool,
+}
+
+/// A file with instructions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstructionFile {
+    /// Where it is, with links resolved.
+    pub path: PathBuf,
+    /// Its name as users know it: below the project, or with `~`.
+    pub name: String,
+    /// What is in the file, up to a limit: this is what users trust.
+    pub whole: String,
+    /// What of it is for the model, as far as there is room.
+    pub text: String,
+    /// How much of it is there, if not all: `512 of 3000 lines`.
+    pub cut: Option<String>,
+    /// Whether it belongs to the project, whose files anybody may have written.
+    pub of_project: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Instructions {
+    /// The root of the project; `None` for a conversation outside of one.
+    pub root: Option<PathBuf>,
+    /// The branch that is checked out there, or the beginning of the commit.
+    pub branch: Option<String>,
+    /// The rules, the more general ones first.
+    pub rules: Vec<InstructionFile>,
+    /// Rules for a part of the project, which the model reads when it works there: each with what it is about.
+    pub nested: Vec<(String, String)>,
+    /// The skills, by name.
+    pub skills: Vec<Skill>,
+    /// What was left out: each a name, and why.
+    pub left_out: Vec<(String, String)>,
+}
+
+impl Instructions {
+    /// Looks for the instructions of a conversation. A file is read if it may be shown in it.
+    pub fn find(search: &Search, readable: &Readable) -> Self {
+        let root = search.root.clone();
+        let mut found = Self { branch: root.as_deref().and_then(branch), root, ..Self::default() };
+        let reader = Reader { search, readable };
+        if search.rules {
+            rules::find(&reader, &mut found);
+        }
+        if search.skills {
+            found.skills = skills::find(&reader, found.root.as_deref(), &mut found.left_out);
+        }
+        let mut room = LIMITS.1;
+        found.rules.retain_mut(|file| {
+            let is_room = room > 0;
+            if is_room {
+                file.cut_to(room.min(LIMITS.0));
+                room = room.saturating_sub(file.text.len());
+            } else {
+                found.left_out.push((file.name.clone(), "there is no room for it".to_owned()));
+            }
+            is_room
+        });
+        found
+    }
+
+    /// The files of the project, which the user has to trust.
+    pub fn of_project(&self) -> impl Iterator<Item = &InstructionFile> {
+        let skills = self.skills.iter().map(|skill| &skill.file);
+        self.rules.iter().chain(skills).filter(|file| file.of_project)
+    }
+
+    /// Leaves out what the project says.
+    pub fn leave_out_project(&mut self) {
+        self.rules.retain(|file| !file.of_project);
+        self.skills.retain(|skill| !skill.file.of_project);
+        self.nested.clear();
+    }
+}
+
+impl InstructionFile {
+    /// What is in the file at a path, as [`whole`](Self::whole) has it; `None` if it cannot be read.
+    pub fn read_whole(path: &Path) -> Option<String> {
+        let mut bytes = Vec::new();
+        fs::File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn cut_to(&mut self, bytes: usize) {
+        let cut = truncate_head(&self.text, Limits { bytes, ..Limits::default() });
+        if cut.truncated {
+            self.cut = Some(format!("{} of {} lines", cut.output_lines, cut.total_lines));
+            self.text = cut.content.into_owned();
+        }
+    }
+}
+
+/// Reads the files of a search.
+struct Reader<'a> {
+    search: &'a Search,
+    readable: &'a Readable,
+}
+
+impl Reader<'_> {
+    /// Reads a file that may be there. It must not lead out of `within`. `None` where there is no such file; what may not be read is
+    /// noted.
+    fn read(
+        &self,
+        path: &Path,
+        within: &Path,
+        of_project: bool,
+        left_out: &mut Vec<(String, String)>,
+    ) -> Option<InstructionFile> {
+        if !fs::metadata(path).is_ok_and(|found| found.is_file()) {
+            return None;
+        }
+        let name = self.name(path, within, of_project);
+        let found = real(path);
+        if !found.starts_with(real(within)) {
+            left_out.push((name, format!("it leads to {}, outside of {}", found.display(), within.display())));
+            return None;
+        }
+        let mut bytes = Vec::new();
+        let read = self.readable.open(path).and_then(|file| Ok(file.take(MOST_BYTES).read_to_end(&mut bytes)?));
+        match read {
+            Ok(_) => {
+                let whole = String::from_utf8_lossy(&bytes).into_owned();
+                let text = whole.strip_prefix('\u{feff}').unwrap_or(&whole).to_owned();
+                Some(InstructionFile { path: found, name, whole, text, cut: None, of_project })
+            }
+            Err(Unread::Refused(problem)) => {
+                left_out.push((name, problem.to_string()));
+                None
+            }
+            Err(Unread::Failed(error)) => {
+                left_out.push((name, error.to_string()));
+                None
+            }
+        }
+    }
+
+    fn name(&self, path: &Path, within: &Path, of_project: bool) -> String {
+        let below = |folder: &Path| path.strip_prefix(folder).map(|below| below.to_string_lossy().into_owned()).ok();
+        let name = match (of_project, &self.search.home) {
+            (true, _) => below(within),
+            (false, Some(home)) => below(home).map(|below| format!("~/{below}")),
+            (false, None) => None,
+        };
+        escape_controls(&name.unwrap_or_else(|| path.to_string_lossy().into_owned())).into_owned()
+    }
+}
+
+/// The folders from the root of a project down to one in it.
+fn folders_down(root: &Path, folder: &Path) -> Vec<PathBuf> {
+    let folder = real(folder);
+    let mut found: Vec<PathBuf> =
+        folder.ancestors().take_while(|above| above.starts_with(root)).map(Path::to_owned).collect();
+    found.reverse();
+    if found.is_empty() {
+        found.push(root.to_owned());
+    }
+    found
+}
+
+/// The entries of a folder, sorted.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let read = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = read.take(MOST_ENTRIES).map(|entry| entry.path()).collect();
+    found.sort();
+    found
+}
+
+/// The branch that is checked out in a repository of git.
+fn branch(root: &Path) -> Option<String> {
+    let inside = git_directory(root).unwrap_or_else(|| root.join(".git"));
+    let mut head = String::new();
+    fs::File::open(inside.join("HEAD")).ok()?.take(1024).read_to_string(&mut head).ok()?;
+    let head = head.trim();
+    let name = head.strip_prefix("ref: refs/heads/").or_else(|| head.get(..8)).filter(|name| !name.is_empty())?;
+    Some(escape_controls(name).into_owned())
+}

@@ -1,0 +1,225 @@
+//! Instructions: what is sent before the user's first message, and stands in the file from then on ([`flemma_chat::write_instructions`]).
+//!
+//! When the user sends a conversation of a project that says nothing to the model yet, the gate has them found (`find`): the prompt of the
+//! option `system`, the rules of the user and of the project, and the names of skills. The files of a project may be a stranger's, so
+//! the user is asked about them once ([`Question::Instructions`](crate::Question::Instructions)), and again when something else than this
+//! editor has changed them. Then they wait in the conversation for the request, which writes them.
+
+mod preview;
+mod prompt;
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    Conversation,
+    components::InstructionSource,
+    page::Page,
+    ports::{AskedFile, Place},
+};
+use flemma_agent::Level;
+use flemma_chat::Capture;
+use flemma_config::Config;
+use flemma_model::Digest;
+use flemma_runtime::conversation_folder;
+use flemma_tools::{
+    instructions::{InstructionFile, Instructions, Search},
+    paths::real,
+};
+
+/// What skills are captured as.
+pub(crate) const SKILLS: &str = "skills";
+
+/// What is captured of rules that are only named.
+const MORE: &str = "more rules";
+
+/// Instructions that wait to be written.
+pub(crate) struct Found {
+    prompt: String,
+    found: Instructions,
+}
+
+impl Found {
+    /// The captures, in the order in which they are written.
+    fn captures(&self) -> Vec<Capture> {
+        let capture = |written: &str, content: String, cut: Option<String>| Capture {
+            line: 0,
+            written: written.to_owned(),
+            content,
+            cut,
+        };
+        let rules = self.found.rules.iter().map(|file| capture(&file.name, file.text.clone(), file.cut.clone()));
+        let mut captures: Vec<Capture> = rules.collect();
+        if !self.found.nested.is_empty() {
+            let lines = self.found.nested.iter().map(|(file, about)| format!("- {file}: {about}"));
+            let head = "Read these before you work on what they are about:";
+            captures.push(capture(
+                MORE,
+                [head.to_owned()].into_iter().chain(lines).collect::<Vec<_>>().join("\n"),
+                None,
+            ));
+        }
+        let skills = self.found.skills.iter().filter(|skill| !skill.is_for_user);
+        let lines: Vec<String> = skills.map(|skill| format!("- {}: {}", skill.name, skill.description)).collect();
+        if !lines.is_empty() {
+            captures.push(capture(SKILLS, prompt::catalogue(&lines), None));
+        }
+        captures
+    }
+
+    /// What was found, for a message: `AGENTS.md, 3 skills`.
+    fn names(&self) -> String {
+        let mut names: Vec<String> = self.captures().into_iter().map(|capture| capture.written).collect();
+        if let Some(skills) = names.iter_mut().find(|name| *name == SKILLS) {
+            *skills = flemma_text::things(self.found.skills.len(), "skill");
+        }
+        names.join(", ")
+    }
+}
+
+impl InstructionSource {
+    /// Whether instructions have to be found before a conversation is sent.
+    pub(crate) fn are_lacking(&self, conversation: &Conversation) -> bool {
+        let config = &self.frontmatter.of(conversation).config;
+        let is_wanted = !config.system.is_empty() || config.rules || config.skills;
+        is_wanted
+            && conversation.instructions.borrow().is_none()
+            && conversation.page.with_document(|document, _| flemma_chat::lacks_instructions(document))
+    }
+
+    /// Finds the instructions of a conversation, away from the main thread.
+    pub(crate) fn find(
+        &self,
+        conversation: &Conversation,
+        then: impl FnOnce(&Self, &Conversation, Found) + Send + 'static,
+    ) {
+        let config = std::rc::Rc::clone(&self.frontmatter.of(conversation).config);
+        let place = self.shared.place(conversation);
+        let (search, markers) = (search(&config, &place), config.conversations.markers.clone());
+        let (readable, project) = (self.permissions.readable(conversation), place.project);
+        let today = self.shared.host.local_time(self.shared.host.now());
+        let system = config.system.clone();
+        let work = move || {
+            let root = project.or_else(|| conversation_folder::project_root(&search.folder, &markers));
+            let root = root.map(|root| real(&root)).filter(|root| !is_around(root, search.home.as_deref()));
+            let search = Search { root, ..search };
+            let is_in_project = search.root.is_some();
+            let found = if is_in_project { Instructions::find(&search, &readable) } else { Instructions::default() };
+            Found { prompt: prompt::of(&system, &found, &search.folder, &today), found }
+        };
+        self.background.run_for(conversation.id, work, then);
+    }
+
+    /// The files among these that the user has not trusted as they are now.
+    pub(crate) fn untrusted(&self, found: &Found) -> Vec<AskedFile> {
+        let is_untrusted = |file: &&InstructionFile| !self.trust.contains_instructions(&file.path, &file.whole);
+        let untrusted = found.found.of_project().filter(is_untrusted);
+        let asked = untrusted.map(|file| AskedFile {
+            path: file.path.clone(),
+            name: file.name.clone(),
+            before: self.trust.instructions_before(&file.path),
+        });
+        asked.collect()
+    }
+
+    /// The user has answered whether they trust the project's files.
+    pub(crate) fn were_answered(&self, conversation: &Conversation, is_trusted: bool) {
+        let mut slot = conversation.instructions.borrow_mut();
+        let Some(Found { found, .. }) = slot.as_mut() else { return };
+        if is_trusted {
+            let files = found.of_project().map(|file| (file.path.clone(), file.whole.clone())).collect();
+            self.trust.keep_instructions(files);
+        } else {
+            found.leave_out_project();
+        }
+    }
+
+    /// Writes what waits to be written. Says whether there was something.
+    pub(crate) fn write(&self, conversation: &Conversation) -> Option<String> {
+        let found = conversation.instructions.take()?;
+        let captures = found.captures();
+        let edits = conversation
+            .page
+            .with_document(|document, text| flemma_chat::write_instructions(document, text, &found.prompt, &captures));
+        self.shared.write(conversation, &edits);
+        for (name, why) in &found.found.left_out {
+            self.shared.notify(conversation, Level::Warn, &format!("the model is not told of {name}: {why}"));
+        }
+        Some(found.names())
+    }
+
+    /// Takes in the rules and skills as they are now: `:Flemma rules`.
+    pub(crate) fn take_in(&self, conversation: &Conversation) {
+        conversation.page.undo_step();
+        let message = match self.write(conversation) {
+            Some(names) if !names.is_empty() => format!("taken in: {names}"),
+            _ => "no rules and no skills: the project has none, or the options leave them out".to_owned(),
+        };
+        self.shared.notify(conversation, Level::Info, &message);
+    }
+
+    /// A conversation goes on: tells the user of rules that have changed since it took them in.
+    pub(crate) fn look_again(&self, conversation: &Conversation) {
+        if captured(&conversation.page).is_empty() {
+            return;
+        }
+        self.find(conversation, |this, conversation, found| {
+            let captures = found.captures();
+            let changed: Vec<String> = captured(&conversation.page)
+                .into_iter()
+                .filter(|(name, known)| {
+                    let now = captures.iter().find(|capture| capture.written == *name);
+                    now.is_none_or(|now| flemma_chat::fence_of(now) != *known)
+                })
+                .map(|(name, _)| name)
+                .collect();
+            if changed.is_empty() || conversation.told_rules.replace(changed.clone()) == changed {
+                return;
+            }
+            let names = changed.join(", ");
+            let message = format!("`:Flemma rules` takes in what has changed since this conversation read it: {names}");
+            this.shared.notify(conversation, Level::Info, &message);
+        });
+    }
+
+    /// The user has written a file in this editor: if it was trusted before, it stays so.
+    pub fn was_written(&self, path: PathBuf) {
+        let find = move || real(&path);
+        self.background.run(find, |this: &Self, path| {
+            if this.trust.knows_instructions(&path) {
+                let read = move || InstructionFile::read_whole(&path).map(|text| (path, text));
+                this.background.run(read, |this: &Self, read| this.trust.keep_instructions(read.into_iter().collect()));
+            }
+        });
+    }
+}
+
+/// What was captured for the instructions of a conversation.
+fn captured(page: &Page) -> Vec<(String, Vec<String>)> {
+    page.with_document(|document, text| flemma_chat::captured_instructions(document, text))
+}
+
+fn search(config: &Config, place: &Place) -> Search {
+    let home = env::home_dir();
+    let configured = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    Search {
+        folder: place.folder(),
+        root: None,
+        config: configured.or_else(|| Some(home.as_ref()?.join(".config"))),
+        home,
+        rules: config.rules,
+        skills: config.skills,
+    }
+}
+
+/// Whether a folder is the home folder, or one above it: such a folder is no project.
+fn is_around(folder: &Path, home: Option<&Path>) -> bool {
+    folder.parent().is_none() || home.is_some_and(|home| real(home).starts_with(folder))
+}
+
+/// The digest of a text, by which it is known again.
+pub(crate) fn digest(text: &str) -> Digest {
+    Digest::of(text.as_bytes())
+}
