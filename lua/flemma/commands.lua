@@ -70,6 +70,14 @@ local commands = {
   },
   new = { run = to("core", "new"), takes = "text" },
   open = { run = to("core", "open"), takes = "text", complete = completes("conversations.picker") },
+  find = {
+    takes = "text",
+    bang = true,
+    run = function(args, rest)
+      require("flemma.conversations.find").words(rest, args.bang)
+    end,
+  },
+  fork = { run = to("core", "fork"), means = "conversation", enters = true },
   toggle = { run = to("core", "toggle"), words = { "vertical", "horizontal", "tab" } },
   switch = { run = to("conversations.switch", "run"), takes = "words", complete = completes("conversations.switch") },
   ["autopilot:enable"] = { run = sets("tools.autopilot.enabled", true) },

@@ -131,6 +131,21 @@ function M.reject_with_reason()
   end)
 end
 
+--- Opens a new conversation that has the messages up to the one under the cursor.
+function M.fork()
+  local buf = resolve()
+  if not buf then
+    return
+  end
+  native("dispatch", buf, "fork", { line = vim.fn.line(".") - 1 }, function(path, problem)
+    if not path then
+      return require("flemma.notify").say(vim.log.levels.ERROR, problem)
+    end
+    vim.cmd.edit(vim.fn.fnameescape(path))
+    vim.cmd("normal! G")
+  end)
+end
+
 --- Takes in the rules and skills of the project as they are now.
 function M.take_instructions()
   local buf = resolve()

@@ -8,10 +8,11 @@ local native = require("flemma.native").call
 --- Shows lines, which `q` closes.
 ---@param lines string[]
 ---@param name string the last part of the buffer's name, which is what a tab line shows
-local function show(lines, name)
+---@param most? integer how many bytes of a line are shown
+local function show(lines, name, most)
   -- Text from a file or a model is shown on one line each, without characters that a line cannot contain.
   lines = vim.tbl_map(function(line)
-    return (line:gsub("[\r\n]+", "⤶"):gsub("%c", "�"):sub(1, 500))
+    return (line:gsub("[\r\n]+", "⤶"):gsub("%c", "�"):sub(1, most or 500))
   end, lines)
   local buf = require("flemma.buffer.scratch").create()
   api.nvim_buf_set_lines(buf, 0, -1, false, lines)
@@ -61,7 +62,7 @@ function M.preview()
   if buf then
     native("dispatch", buf, "preview", nil, function(lines, problem)
       if lines then
-        show(lines, "preview")
+        show(lines, "preview", vim.v.maxcol)
       else
         require("flemma.notify").say(vim.log.levels.WARN, problem)
       end

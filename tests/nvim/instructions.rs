@@ -138,11 +138,11 @@ fn options_and_a_prompt_of_its_own_decide() {
 #[test]
 fn the_preview_says_what_the_next_request_says() {
     let options = "tools = { auto_approve = { '$default' } }";
-    let text = "@You:\nHello\n@./notes.txt\n";
     let files: Vec<_> = FILES.into_iter().chain([("notes.txt", "Remember.\n")]).collect();
-    let setup = Setup { options, text: Some(text), files: &files, ..Setup::default() };
+    let setup = Setup { options, text: None, files: &files, ..Setup::default() };
     let mut chat = Chat::start(&setup, [prose(&["one"])]);
     chat.record_questions();
+    chat.nvim.input("iHello<CR>@./notes.txt<Esc>");
     let preview = |chat: &mut Chat| {
         chat.nvim.command("Flemma preview");
         chat.nvim.wait_for("the preview", |nvim| nvim.lua("return vim.fn.expand('%:t')", &[]) == "preview");

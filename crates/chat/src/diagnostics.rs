@@ -10,7 +10,7 @@ use serde::{Serialize, de::IgnoredAny};
 
 use super::{
     Block, BlockKind, Calls, Document, ParsedMessage, ResultBody, Slice, StatusBlock, Text, ToolResult, ToolUse,
-    attachment, attributes, calls::Turn, escape::unescape_lines, hosted::HostedInfo, syntax::ThinkingTag,
+    attachment, attributes, calls::Turn, escape::unescape_lines, fork, hosted::HostedInfo, syntax::ThinkingTag,
 };
 use flemma_model::{CallId, ToolInput};
 use flemma_provider::signers;
@@ -83,7 +83,10 @@ fn head_problem(document: &Document, text: &dyn Text) -> Option<Diagnostic> {
         let note = format!("The frontmatter is not closed. Close it with {line} before the first message.");
         return Some(Diagnostic::error(0, note));
     }
-    let line = text.first_written(matter.map_or(0, |matter| matter.lines)..document.head().end)?;
+    let mut line = text.first_written(matter.map_or(0, |matter| matter.lines)..document.head().end)?;
+    if fork::is_note(&text.line(line)) {
+        line = text.first_written(line + 1..document.head().end)?;
+    }
     let note =
         "This text is before the first message and would not be sent. Put `@You:` (or `@System:`) on a line above it.";
     Some(Diagnostic::error(line, note))

@@ -19,27 +19,30 @@ pub fn lines(request: &HttpRequest) -> Vec<String> {
 
 /// Writes what is in a value. The depth of a body is that of our own encoders, and of inputs that were read with a limit.
 fn write(value: &Value, indent: &str, lines: &mut Vec<String>) {
-    let deeper = format!("{indent}  ");
-    let mut entry = |head: String, value: &Value| match value {
-        Value::Object(map) if !map.is_empty() => {
-            lines.push(format!("{indent}{head}"));
-            write(value, &deeper, lines);
-        }
-        Value::Array(list) if !list.is_empty() => {
-            lines.push(format!("{indent}{head}"));
-            write(value, &deeper, lines);
-        }
-        Value::String(text) if text.contains('\n') => {
-            lines.push(format!("{indent}{head} |"));
-            lines.extend(text.lines().map(|line| format!("{deeper}{}", shown(line))));
-        }
-        Value::String(text) => lines.push(format!("{indent}{head} {}", shown(text))),
-        other => lines.push(format!("{indent}{head} {other}")),
-    };
     match value {
-        Value::Object(map) => map.iter().for_each(|(key, value)| entry(format!("{key}:"), value)),
-        Value::Array(list) => list.iter().for_each(|value| entry("-".to_owned(), value)),
+        Value::Object(map) => map.iter().for_each(|(key, value)| entry(key, value, indent, lines)),
+        Value::Array(list) => {
+            for item in list {
+                let first = lines.len();
+                write(item, &format!("{indent}  "), lines);
+                if let Some(line) = lines.get_mut(first) {
+                    line.replace_range(indent.len()..indent.len() + 1, "-");
+                }
+            }
+        }
+        Value::String(text) => lines.extend(text.lines().map(|line| format!("{indent}{}", shown(line)))),
         other => lines.push(format!("{indent}{other}")),
+    }
+}
+
+fn entry(key: &str, value: &Value, indent: &str, lines: &mut Vec<String>) {
+    match value {
+        Value::String(text) if !text.contains('\n') => lines.push(format!("{indent}{key}: {}", shown(text))),
+        Value::String(_) | Value::Array(_) | Value::Object(_) => {
+            lines.push(format!("{indent}{key}:"));
+            write(value, &format!("{indent}  "), lines);
+        }
+        other => lines.push(format!("{indent}{key}: {other}")),
     }
 }
 

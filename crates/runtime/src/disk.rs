@@ -83,6 +83,14 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_folder(path)
 }
 
+/// Writes a file that must not be there yet.
+///
+/// # Errors
+/// When it is there, or cannot be written.
+pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    File::create_new(path)?.write_all(bytes)
+}
+
 /// Deletes a file, if it is there.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     if_there(fs::remove_file(path)).map(drop)

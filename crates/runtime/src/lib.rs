@@ -31,6 +31,7 @@ mod worker;
 pub use attachments::{Attachments, Findings, SkippedFile};
 pub use conversation_list::{Conversations, ListedConversation, MOST_LISTED};
 pub use credentials::Credentials;
+pub use disk::write_new;
 pub use external_paths::{ExternalFile, external_paths};
 pub use file_lines::{FileLines, is_there};
 pub use folder::{FolderEntries, FolderEntry, FolderQuery, Folders};

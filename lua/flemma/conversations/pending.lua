@@ -3,9 +3,6 @@ local M = {}
 
 local api = vim.api
 
---- The most rows that the window of the list takes.
-local HEIGHT = 10
-
 --- The number of the latest list that was asked for. Only that one is shown.
 local latest = 0
 
@@ -31,55 +28,19 @@ local function complain(found, folder)
   end
 end
 
---- The lines of the list (`:help quickfix-window-function`): what waits, and then where.
----@param info { id: integer, start_idx: integer, end_idx: integer }
----@return string[]
-local function lines_of(info)
-  local lines = {}
-  local items = vim.fn.getqflist({ id = info.id, items = 1 }).items
-  for _, item in ipairs(vim.list_slice(items, info.start_idx, info.end_idx)) do
-    local name = api.nvim_buf_get_name(item.bufnr)
-    lines[#lines + 1] = ("%s  | %s:%d"):format(item.text, vim.fn.fnamemodify(name, ":~:."), item.lnum)
-  end
-  return lines
-end
-
---- Fills the quickfix list: a list of its own, so that |:colder| leads back to what was there. A list of ours that is shown is
---- filled again.
----@param found flemma.WaitingList
-local function fill(found)
-  local items = vim.tbl_map(function(call)
-    return { bufnr = call.buf, filename = call.file, lnum = call.line + 1, col = 1, text = call.text }
-  end, found.calls)
-  local shown = vim.fn.getqflist({ nr = 0, context = 1 })
-  local is_ours = type(shown.context) == "table" and shown.context.flemma == "pending"
-  vim.fn.setqflist({}, is_ours and "r" or " ", {
-    title = "Flemma: calls that wait",
-    items = items,
-    context = { flemma = "pending" },
-    quickfixtextfunc = lines_of,
-    -- After the last list: a new one after the current list would delete those that follow it.
-    nr = is_ours and 0 or "$",
-  })
-end
-
 ---@param found flemma.WaitingList
 ---@param folder string
 ---@param win integer the window in which the command was given
 local function show(found, folder, win)
   complain(found, folder)
-  if #found.calls == 0 then
-    return say("INFO", "no call waits")
-  end
-  fill(found)
-  local is_there = api.nvim_get_current_win() == win and api.nvim_get_mode().mode == "n" and vim.fn.getcmdwintype() == ""
-  -- A float would cover the list.
-  if is_there and api.nvim_win_get_config(win).relative == "" then
-    vim.cmd.copen({ count = math.min(#found.calls, HEIGHT), mods = { split = "botright" } })
-  else
-    local count = #found.calls == 1 and "1 call waits" or ("%d calls wait"):format(#found.calls)
-    say("INFO", count .. "; `:copen` shows the list")
-  end
+  require("flemma.conversations.quickfix").show({
+    name = "pending",
+    title = "Flemma: calls that wait",
+    none = "no call waits",
+    count = #found.calls == 1 and "1 call waits" or ("%d calls wait"):format(#found.calls),
+    items = found.calls,
+    win = win,
+  })
 end
 
 --- Lists the calls that wait in the open conversations and in those on the disk.

@@ -52,6 +52,8 @@ enum Action {
     StopDriving,
     // Finds out what the next request would say. Calls back with its lines, or with nil and why there is none.
     Preview,
+    // Writes a new conversation with the messages up to the one at this line. Calls back with its path, or with nil and why not.
+    Fork { line: usize },
     // Estimates what a request would use. -> whether it has to be called again
     Estimate,
 }
@@ -206,7 +208,11 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
         }
         Action::StopDriving => return workspace.drives.stop_driving(buffer).into_lua_multi(lua),
         Action::Estimate => return workspace.usage.estimate(buffer).into_lua_multi(lua),
-        Action::Propose { .. } | Action::Restore { .. } | Action::Accept { .. } | Action::Preview => {
+        Action::Propose { .. }
+        | Action::Restore { .. }
+        | Action::Accept { .. }
+        | Action::Preview
+        | Action::Fork { .. } => {
             return Err(mlua::Error::runtime("the callback is missing"));
         }
     };
@@ -251,6 +257,12 @@ fn later(binding: &Binding, buffer: i32, action: Action, callback: Function) -> 
             let callback = keep();
             binding.workspace.instructions.preview(buffer, move |source, lines| {
                 source.shared.scripts.answered(callback, lines.map(Json::from));
+            });
+        }
+        Action::Fork { line } => {
+            let callback = keep();
+            binding.workspace.saving.fork(buffer, line, move |saving, path| {
+                saving.shared.scripts.answered(callback, path.map(|path| path.to_string_lossy().into()));
             });
         }
         _ => return Err(mlua::Error::runtime("this does not call back")),

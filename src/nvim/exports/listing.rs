@@ -19,6 +19,9 @@ enum Listing {
     // The calls that wait below a folder, and those of the journal if `is_all`: { calls = { { buf or file, line, call, text } },
     // problems, is_cut_short }.
     Waiting { folder: BString, is_all: bool },
+    // Lines of conversations that have these words, of the project whose root is above `start`, or else is `otherwise`, or of all: { file,
+    // line, text }.
+    Found { start: BString, otherwise: BString, is_all: bool, words: BString },
     // The files that the last turn has written, as in `flemma.WrittenFile`.
     ChangedFiles { buffer: i32 },
     // Paths, how many more there are, how many were left out because reading them is denied, and whether time was too short.
@@ -48,6 +51,13 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
                 let callback = keep();
                 workspace.lists.list_waiting(convert::path(folder), is_all, move |lists, list| {
                     lists.shared.scripts.answered(callback, Ok(serde_json::to_value(list).unwrap_or_default()));
+                });
+            }
+            Listing::Found { start, otherwise, is_all, words } => {
+                let (start, otherwise, callback) = (convert::path(start), convert::path(otherwise), keep());
+                workspace.lists.find_words((&start, &otherwise), is_all, &words.to_string(), move |lists, found| {
+                    let found = found.map(|found| serde_json::to_value(found).unwrap_or_default());
+                    lists.shared.scripts.answered(callback, found);
                 });
             }
             Listing::ChangedFiles { buffer } => changed_files(binding, buffer, keep()),

@@ -2,6 +2,7 @@
 
 mod asking;
 mod elsewhere;
+mod finding;
 mod layouts;
 mod listing;
 mod showing;

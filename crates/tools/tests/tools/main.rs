@@ -14,6 +14,7 @@ mod files;
 mod form;
 mod ignore_files;
 mod inputs;
+mod instructions;
 mod judged;
 mod known_disk;
 mod leftovers;

@@ -30,7 +30,10 @@ use flemma_tools::{
 };
 
 /// What skills are captured as.
-pub(crate) const SKILLS: &str = "skills";
+const SKILLS: &str = "skills";
+
+/// The tool that loads a skill. It is offered where the instructions name skills.
+pub(crate) const SKILL: &str = "skill";
 
 /// What is captured of rules that are only named.
 const MORE: &str = "more rules";
@@ -199,6 +202,11 @@ impl InstructionSource {
 /// What was captured for the instructions of a conversation.
 fn captured(page: &Page) -> Vec<(String, Vec<String>)> {
     page.with_document(|document, text| flemma_chat::captured_instructions(document, text))
+}
+
+/// Whether the instructions of a conversation name skills.
+pub(crate) fn has_skills(page: &Page) -> bool {
+    captured(page).iter().any(|(name, _)| name == SKILLS)
 }
 
 fn search(config: &Config, place: &Place) -> Search {

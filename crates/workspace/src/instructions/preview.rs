@@ -2,11 +2,17 @@
 
 use std::rc::Rc;
 
-use crate::{Conversation, components::InstructionSource, instructions::Found, options::effective::Effective};
+use crate::{
+    Conversation,
+    components::InstructionSource,
+    instructions::{Found, SKILL, SKILLS},
+    options::effective::Effective,
+};
 use flemma_chat::{Document, Transcript};
 use flemma_model::UserError;
 use flemma_provider::auth::Environment;
 use flemma_runtime::{Recipient, http::Timeouts};
+use flemma_tools::NamedBy;
 
 impl InstructionSource {
     /// Finds out what the next request of a conversation would say, in lines. One that would begin with instructions has them
@@ -38,7 +44,10 @@ impl InstructionSource {
             Err(problem) => return then(self, Err(problem)),
         };
         let notes = self.notes(conversation, &file, found);
-        let turn = self.frontmatter.turn_tools(conversation, &file);
+        let mut turn = self.frontmatter.turn_tools(conversation, &file);
+        if found.is_some_and(|found| found.captures().iter().any(|capture| capture.written == SKILLS)) {
+            turn.name(SKILL, NamedBy::User);
+        }
         let request = self.permissions.request(conversation, &file, &turn, transcript);
         let options = file.config.parameters_for(file.config.provider);
         let timeouts = Timeouts::of(&options);

@@ -5,6 +5,7 @@
 
 pub(crate) mod chat_files;
 pub(crate) mod conversations;
+pub(crate) mod finding;
 
 use std::{
     collections::BTreeSet,

@@ -19,6 +19,7 @@ use crate::{
     Conversation,
     approval::chain,
     components::Frontmatter,
+    instructions::{self, SKILL},
     options::effective::{Basis, Effective, Fault},
     ports::FrontmatterRun,
     trust::{FrontmatterCode, FrontmatterTrust, GateFacts},
@@ -262,6 +263,9 @@ impl Frontmatter {
         for mention in page.with_document(|document, text| flemma_chat::mentioned(document.messages(), line, text)) {
             let is_own = is_trusted || page.is_by_user(mention.line..mention.line + 1);
             self.shared.toolbox.name(&mention.name, if is_own { NamedBy::User } else { NamedBy::File }, &mut turn);
+        }
+        if instructions::has_skills(page) {
+            turn.name(SKILL, NamedBy::User);
         }
         let asked = self.shared.toolbox.registry().to_ask(file.tools.as_ref(), &turn);
         for (tool, function, is_named) in asked {

@@ -2,6 +2,7 @@
 
 pub(crate) mod file_layout;
 pub(crate) mod file_on_disk;
+pub(crate) mod fork;
 
 use std::path::{Path, PathBuf};
 
