@@ -52,6 +52,16 @@ local commands = {
   send = { run = to("core", "send_or_execute") },
   cancel = { run = to("core", "cancel") },
   preview = { run = to("status", "preview"), means = "conversation" },
+  prompt = {
+    takes = "text",
+    means = "conversation",
+    run = function(_, rest)
+      require("flemma.prompts").insert(nil, rest)
+    end,
+    complete = function(words, lead)
+      return #words == 0 and require("flemma.prompts").names(lead) or {}
+    end,
+  },
   rules = { run = to("core", "take_instructions"), means = "conversation" },
   status = { run = to("status", "open"), words = { "all" }, means = "conversation" },
   build = { run = to("install.build", "run") },

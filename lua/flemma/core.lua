@@ -39,7 +39,9 @@ function M.send_or_execute(buf)
     if vim.api.nvim_get_mode().mode:sub(1, 1) == "i" and vim.api.nvim_get_current_buf() == buf then
       cursor.leave_insert(buf)
     end
-    native("dispatch", buf, "advance")
+    if not require("flemma.prompts").expand(buf) then
+      native("dispatch", buf, "advance")
+    end
     if not require("flemma.buffer.lock").is_locked(buf) then
       cursor.type_on_later(buf)
     end

@@ -17,9 +17,16 @@
 ---@field highlights? table<flemma.Highlight, string|vim.api.keyset.highlight> a group to link to, or a definition
 ---@field notify? flemma.Notify messages on the screen
 ---@field pricing? table<string, flemma.Price> prices of models, by their names
+---@field budget? flemma.Budget limits on what models cost
 ---@field logging? flemma.Logging the log
 ---@field editing? flemma.Editing the buffer as a file
 ---@field conversations? flemma.Conversations the conversations of projects
+
+--- Limits in US dollars. See `:help flemma-budget`.
+---@class flemma.Budget
+---@field turn? number for what follows from one key press
+---@field conversation? number for a conversation, since Neovim was started
+---@field day? number for a day, in all Neovims
 
 --- Which files the tools of a conversation may use. See `:help flemma-agents`.
 ---@class flemma.Agent

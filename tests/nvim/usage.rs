@@ -134,3 +134,34 @@ fn an_estimate_is_a_message_and_sends_nothing() {
     chat.nvim.wait_for("the text", |nvim| nvim.text().contains("More and more"));
     assert_eq!(chat.server.requests().len(), 0);
 }
+
+#[test]
+fn a_limit_on_money_pauses_until_the_next_key() {
+    let priced =
+        "pricing = { ['claude-test'] = { input = 0, output = 10000 } }, tools = { auto_approve = { 'calculator' } }";
+    let call = |n: usize| {
+        let stream = Stream::new().tool_use(&format!("c{n}"), "calculator", &[&format!(r#"{{"expression":"{n}"}}"#)]);
+        Reply::stream().chunk(stream.end("tool_use").bytes())
+    };
+    let options = format!("{priced}, budget = {{ turn = 0.05, day = 0.45 }}");
+    let replies = (0..8).map(call);
+    let mut chat = Chat::start(&Setup { options: &options, ..Setup::default() }, replies);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the pause", |nvim| said(nvim).contains("of 0.05 USD (budget.turn); press Ctrl-] to go on."));
+    chat.wait_until_idle();
+    let sent = chat.server.requests().len();
+    let spent =
+        chat.nvim.lua("return require('flemma.native').call('usage', 'totals', { buffer = vim.fn.bufnr() }).cost", &[]);
+    assert!(spent.as_f64().unwrap() >= 0.05 && sent < 8, "{spent} after {sent}");
+    // A key begins another turn, until the day has cost too much.
+    for _ in 0..8 {
+        if said(&mut chat.nvim).contains("this day has cost") {
+            break;
+        }
+        chat.nvim.command("messages clear");
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("a pause", |nvim| said(nvim).contains("USD (budget."));
+        chat.wait_until_idle();
+    }
+    assert!(said(&mut chat.nvim).contains("of 0.45 USD (budget.day)"), "{}", said(&mut chat.nvim));
+}

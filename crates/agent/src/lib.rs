@@ -38,5 +38,5 @@ pub use progress::Progress;
 pub use rejection::{UNKNOWN_EFFECT, own_words, rejection};
 pub use session::Session;
 pub use shell::{CursorReason, CursorTarget, LifecycleEvent, Shell};
-pub use stop::Stop;
+pub use stop::{Overrun, Stop};
 pub use view::{Settings, Verdict};

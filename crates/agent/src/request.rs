@@ -56,7 +56,8 @@ impl Turn {
 
     /// Sends without a key press, unless a limit is reached.
     pub(super) fn send_on_autopilot(&mut self, kind: RequestKind, step: &mut Step<'_>) {
-        let stop = self.autopilot.end_round(step.view.settings().max_turns);
+        let settings = step.view.settings();
+        let stop = self.autopilot.end_round(settings.max_turns).or(settings.overrun.map(Stop::Budget));
         let Some(stop) = stop else { return self.send(kind, step) };
         self.give_up(kind, step);
         step.push(Effect::Stopped(stop));

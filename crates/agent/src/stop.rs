@@ -9,8 +9,29 @@ pub enum Stop {
     TurnLimit(u32),
     /// These tools gave the same result for the same input several times.
     Repetition(String),
+    /// A limit on money is reached.
+    Budget(Overrun),
     /// The model's reply ended before the model was done, or the model refused.
     Incomplete,
+}
+
+/// A limit on money that is reached, in cents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overrun {
+    /// The name of the limit: `turn`, `conversation` or `day`.
+    pub of: &'static str,
+    /// What was spent.
+    pub spent: u64,
+    /// The limit.
+    pub limit: u64,
+}
+
+impl fmt::Display for Overrun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dollars = |cents: u64| format!("{}.{:02}", cents / 100, cents % 100);
+        let Self { of, spent, limit } = self;
+        write!(f, "this {of} has cost {} of {} USD (budget.{of})", dollars(*spent), dollars(*limit))
+    }
 }
 
 impl fmt::Display for Stop {
@@ -28,6 +49,7 @@ impl fmt::Display for Stop {
                 f,
                 "Autopilot paused: {tools} gave the same result for the same input three times; press Ctrl-] to continue."
             ),
+            Self::Budget(overrun) => write!(f, "Autopilot paused: {overrun}; press Ctrl-] to go on."),
             Self::Incomplete => f.write_str("The reply is not complete."),
         }
     }

@@ -1,6 +1,6 @@
 //! What the state machine sees of the world in one step.
 
-use super::Shell;
+use super::{Overrun, Shell};
 use flemma_chat::{AwaitKind, Diagnostic, OpenCall, Severity, Status, StatusBlock, Tail};
 use flemma_model::{CallId, ModelError};
 
@@ -76,6 +76,8 @@ pub struct Settings {
     pub autopilot: bool,
     /// The maximum number of requests after one key press.
     pub max_turns: u32,
+    /// The limit on money that is reached; `None` for none.
+    pub overrun: Option<Overrun>,
     /// The maximum number of tools that run at once; 0 counts as 1.
     pub max_concurrent: usize,
     /// Whether no user looks at the conversation. What is stopped then goes on with whoever carries it on next: a call that

@@ -35,7 +35,7 @@ pub use editor::{
 };
 pub use layers::leaves;
 pub use list::ListOption;
-pub use options::{CODING, Config, ProviderOptions};
+pub use options::{Budget, CODING, Config, ProviderOptions};
 pub use parameters::{Parameters, ProviderOverrides};
 pub use providers::{ProviderTable, Providers};
 pub use retention::{Retention, RetentionMode, RetentionOptions};

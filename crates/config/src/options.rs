@@ -54,12 +54,24 @@ options! {
         pub notify: Notify = inner(Notify::read);
         /// What models cost, by their names, where the user says so.
         pub pricing: BTreeMap<String, Price> = prices;
+        /// Limits on what models cost.
+        pub budget: Budget = inner(Budget::read);
         /// The log.
         pub logging: Logging = inner(Logging::read);
         /// The buffer as a file.
         pub editing: Editing = inner(Editing::read);
         /// The conversations of projects.
         pub conversations: ConversationOptions = inner(ConversationOptions::read);
+    }
+
+    /// `budget`: limits in US dollars. A conversation pauses where one is reached.
+    pub struct Budget {
+        /// For what follows from one key press.
+        pub turn: Option<f64> = some(&LIMIT);
+        /// For a conversation, since the editor was started.
+        pub conversation: Option<f64> = some(&LIMIT);
+        /// For a day, in all editors.
+        pub day: Option<f64> = some(&LIMIT);
     }
 
     /// What a preset may have.
@@ -180,6 +192,19 @@ impl Config {
         }
     }
 }
+
+impl Budget {
+    /// Whether there is any limit.
+    pub fn is_set(&self) -> bool {
+        self.turn.or(self.conversation).or(self.day).is_some()
+    }
+}
+
+/// A limit in US dollars.
+const LIMIT: Kind<f64> = Kind {
+    expected: "an amount of US dollars above 0",
+    read: |value| value.as_f64().filter(|limit| *limit > 0.0 && limit.is_finite()),
+};
 
 /// An amount of US dollars for a million tokens.
 const DOLLARS: Kind<f64> = Kind {

@@ -25,6 +25,7 @@ mod outbox;
 mod outputs;
 mod queue;
 pub mod save;
+mod spending;
 pub mod trust;
 mod worker;
 
@@ -44,4 +45,5 @@ pub use message_notes::{MessageNotes, Reached, SHORTEN_ABOVE};
 pub use outbox::{KeptMessage, OutboxContent, OutboxFiles};
 pub use outputs::Outputs;
 pub use queue::{ConversationId, NextDrain, Notice, PAUSE, Queue};
+pub use spending::Spending;
 pub use worker::{Build, OnUpdate, Recipient, RequestUpdate, Sent, Worker};

@@ -24,7 +24,9 @@ pub use crate::{shared::Shared, tools::toolbox::Toolbox};
 use flemma_journal::CallKey;
 use flemma_model::Digest;
 use flemma_provider::usage::Ledger;
-use flemma_runtime::{ConversationId, Folders, Journal, MessageNotes, OutboxFiles, backups::Backups, trust::Trusted};
+use flemma_runtime::{
+    ConversationId, Folders, Journal, MessageNotes, OutboxFiles, Spending, backups::Backups, trust::Trusted,
+};
 
 /// Declares the application: its components in their order, each with those that it asks, and what it owns. `of background`: it
 /// has work done away from the main thread.
@@ -142,6 +144,9 @@ components! {
     /// What requests have used, and the notes about messages.
     usage: Accounting of background, asks [frontmatter, permissions], owns {
         ledger: RefCell<Ledger> = RefCell::default(),
+        /// What all editors have spent on a day, as far as that is read.
+        day: RefCell<Option<(String, f64)>> = RefCell::default(),
+        spending: Spending = Spending::new(state_dir.join("spending")),
         known_messages: KnownMessages = KnownMessages::default(),
         /// Where these are kept.
         notes: MessageNotes = MessageNotes::new(state_dir.join("messages.jsonl")),
@@ -149,7 +154,7 @@ components! {
     /// Conversations that are carried on without a user.
     drives: Drives of background, asks [ownership, calls];
     /// The way of a wish to the session: trust first.
-    admission: Gatekeeper of background, asks [trust, frontmatter, instructions, ownership, approval, calls, resolutions, drives];
+    admission: Gatekeeper of background, asks [trust, frontmatter, instructions, ownership, approval, calls, resolutions, usage, drives];
     /// A file that was opened, brought together with its journal.
     recovery: Recovery, asks [frontmatter, ownership, journaling, undo, calls, reviews, queue, resolutions, drives];
     /// The files of conversations, as they are written.

@@ -269,6 +269,9 @@ impl Shell for Effects<'_> {
     }
 
     fn stopped(&self, stop: &Stop) {
+        if let Stop::Budget(overrun) = stop {
+            self.workspace.usage.was_told(self.conversation, *overrun);
+        }
         // The end of a drive says so.
         if self.workspace.shared.has_editor(self.conversation) {
             self.notify(Level::Warn, &stop.to_string());
@@ -423,6 +426,7 @@ impl Shell for Effects<'_> {
         Settings {
             autopilot: (tools.autopilot.enabled || drive.is_on()) && self.workspace.shared.host.carries_on(),
             max_turns: drive.max_turns().unwrap_or(tools.autopilot.max_turns),
+            overrun: self.workspace.usage.overrun(self.conversation, &file.config),
             max_concurrent: tools.max_concurrent as usize,
             is_unattended: drive.is_on(),
         }

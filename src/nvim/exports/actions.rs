@@ -54,6 +54,8 @@ enum Action {
     Preview,
     // Writes a new conversation with the messages up to the one at this line. Calls back with its path, or with nil and why not.
     Fork { line: usize },
+    // Puts a prompt of the user's or of the project's into their message. Calls back with true, or with nil and why not.
+    Prompt { name: BString, arguments: BString },
     // Estimates what a request would use. -> whether it has to be called again
     Estimate,
 }
@@ -212,7 +214,8 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
         | Action::Restore { .. }
         | Action::Accept { .. }
         | Action::Preview
-        | Action::Fork { .. } => {
+        | Action::Fork { .. }
+        | Action::Prompt { .. } => {
             return Err(mlua::Error::runtime("the callback is missing"));
         }
     };
@@ -257,6 +260,13 @@ fn later(binding: &Binding, buffer: i32, action: Action, callback: Function) -> 
             let callback = keep();
             binding.workspace.instructions.preview(buffer, move |source, lines| {
                 source.shared.scripts.answered(callback, lines.map(Json::from));
+            });
+        }
+        Action::Prompt { name, arguments } => {
+            let callback = keep();
+            let (name, arguments) = (name.to_string(), arguments.to_string());
+            binding.workspace.instructions.insert_prompt(buffer, name, arguments, move |source, written| {
+                source.shared.scripts.answered(callback, written.map(|()| Json::Bool(true)));
             });
         }
         Action::Fork { line } => {

@@ -10,7 +10,7 @@ use crate::nvim::{binding::Binding, convert};
 use flemma_model::CallId;
 use flemma_tools::Access;
 
-/// What is looked for. `File`, `Files`, `Last` and `New` wait for the disk for a moment.
+/// What is looked for. `File`, `Files`, `Last`, `New` and `Prompts` wait for the disk for a moment.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Sought {
@@ -28,6 +28,8 @@ enum Sought {
     WorkingDirectory { buffer: i32, tool: String },
     // The file of a page of notes.
     Page { buffer: i32, page: BString },
+    // The names of the prompts of a conversation, as a list.
+    Prompts { buffer: i32 },
     Log,
 }
 
@@ -108,6 +110,7 @@ fn find(lua: &Lua, binding: &Binding, sought: Sought) -> mlua::Result<MultiValue
             let Some(conversation) = workspace.conversation(buffer) else { return Ok(MultiValue::new()) };
             or_problem(workspace.frontmatter.page_file(&conversation, &page.to_string())).into_lua_multi(lua)
         }
+        Sought::Prompts { buffer } => or_problem(workspace.instructions.prompt_names(buffer)).into_lua_multi(lua),
         Sought::Log => workspace.shared.log_path().into_lua_multi(lua),
     }
 }

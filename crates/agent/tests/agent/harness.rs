@@ -87,7 +87,8 @@ pub struct Harness {
 impl Harness {
     /// A harness with autopilot on.
     pub fn new(text: &str) -> Self {
-        let settings = Settings { autopilot: true, max_turns: 100, max_concurrent: 4, is_unattended: false };
+        let settings =
+            Settings { autopilot: true, max_turns: 100, overrun: None, max_concurrent: 4, is_unattended: false };
         Self {
             session: Session::default(),
             page: RefCell::new(Page::new(text)),

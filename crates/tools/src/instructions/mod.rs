@@ -4,6 +4,7 @@
 //! `skill`. What the user may not show, or what leads out of its project, is left out, and said. Everything here blocks on the disk.
 
 mod front_matter;
+mod prompts;
 mod rules;
 mod skills;
 
@@ -13,7 +14,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use self::skills::{Skill, SkillFolders, body};
+pub use self::{
+    prompts::Prompts,
+    skills::{Skill, SkillFolders, body},
+};
 use crate::{
     builtin::{Readable, Unread},
     file_class::git_directory,

@@ -47,6 +47,12 @@ impl SkillFolders {
         Self(below(home, false).chain(below(root, true)).collect())
     }
 
+    /// The names of folders in them, which may be those of skills.
+    pub fn names(&self) -> Vec<String> {
+        let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        self.0.iter().flat_map(|(folder, _)| entries(folder)).filter_map(|path| name(&path)).collect()
+    }
+
     /// The files in which a skill of this name may be, the one that counts first.
     pub fn files(&self, name: &str) -> Vec<PathBuf> {
         if !is_name(name) {

@@ -165,6 +165,7 @@ fn reason(stop: &Stop, is_given: bool) -> Option<UserError> {
         Stop::Repetition(tools) => {
             format!("it was stopped: {tools} gave the same result for the same input three times")
         }
+        Stop::Budget(overrun) => format!("it was stopped: {overrun}"),
         Stop::Incomplete => return None,
     };
     Some(UserError::new(words))

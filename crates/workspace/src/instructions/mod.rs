@@ -7,10 +7,12 @@
 
 mod preview;
 mod prompt;
+mod prompting;
 
 use std::{
     env,
     path::{Path, PathBuf},
+    rc::Rc,
 };
 
 use crate::{
@@ -98,21 +100,28 @@ impl InstructionSource {
         conversation: &Conversation,
         then: impl FnOnce(&Self, &Conversation, Found) + Send + 'static,
     ) {
-        let config = std::rc::Rc::clone(&self.frontmatter.of(conversation).config);
-        let place = self.shared.place(conversation);
-        let (search, markers) = (search(&config, &place), config.conversations.markers.clone());
-        let (readable, project) = (self.permissions.readable(conversation), place.project);
+        let (search, readable) = (self.search(conversation), self.permissions.readable(conversation));
         let today = self.shared.host.local_time(self.shared.host.now());
-        let system = config.system.clone();
+        let system = self.frontmatter.of(conversation).config.system.clone();
         let work = move || {
-            let root = project.or_else(|| conversation_folder::project_root(&search.folder, &markers));
-            let root = root.map(|root| real(&root)).filter(|root| !is_around(root, search.home.as_deref()));
-            let search = Search { root, ..search };
+            let search = search();
             let is_in_project = search.root.is_some();
             let found = if is_in_project { Instructions::find(&search, &readable) } else { Instructions::default() };
             Found { prompt: prompt::of(&system, &found, &search.folder, &today), found }
         };
         self.background.run_for(conversation.id, work, then);
+    }
+
+    /// Where instructions of a conversation are looked for. What is given has to look at the disk for that.
+    fn search(&self, conversation: &Conversation) -> impl FnOnce() -> Search + Send + 'static {
+        let config = Rc::clone(&self.frontmatter.of(conversation).config);
+        let place = self.shared.place(conversation);
+        let (search, markers, project) = (search(&config, &place), config.conversations.markers.clone(), place.project);
+        move || {
+            let root = project.or_else(|| conversation_folder::project_root(&search.folder, &markers));
+            let root = root.map(|root| real(&root)).filter(|root| !is_around(root, search.home.as_deref()));
+            Search { root, ..search }
+        }
     }
 
     /// The files among these that the user has not trusted as they are now.

@@ -1,10 +1,12 @@
 //! What the user wants of a conversation passes here before it reaches the session: see [`crate::trust`].
 
+use std::rc::Rc;
+
 use crate::{
-    Conversation, HostEffect,
+    Conversation, DriveEnd, HostEffect,
     approval::{FindEntries, lookups::Known},
     calls::{Standing, key::Keyed as _},
-    components::Gatekeeper,
+    components::{Accounting, Gatekeeper},
     event::LoopEvent,
     instructions::Found,
     ports::Question,
@@ -153,12 +155,32 @@ impl Gatekeeper {
             Input::Decide(calls, choice, step) => self.resolutions.decide(conversation, calls, &choice, step),
             Input::Execute(call) => self.execute_call(conversation, call),
             Input::Advance | Input::CarryOn => {
+                let config = Rc::clone(&self.frontmatter.of(conversation).config);
+                let again = input.clone();
+                let go_on = |usage: &Accounting, conversation: &Conversation| {
+                    usage.shared.tell(LoopEvent::WantAlone(conversation, again.into()));
+                };
+                if self.usage.reads_spending(conversation, &config, go_on) {
+                    return;
+                }
+                if let Err(problem) = self.usage.begin_turn(conversation, &config) {
+                    return self.not_sent(conversation, problem);
+                }
                 self.instructions.look_again(conversation);
                 self.drives.drop_cut_off(conversation);
                 self.resolutions.go_on_as_written(conversation, input);
             }
             input => self.shared.feed(conversation, [input]),
         }
+    }
+
+    /// Nothing is sent, because of this.
+    fn not_sent(&self, conversation: &Conversation, problem: UserError) {
+        if conversation.drive.is_on() {
+            return self.drives.end_drive(conversation, DriveEnd::Failed(Some(problem.without_advice())));
+        }
+        self.shared.notify(conversation, Level::Warn, &problem.to_string());
+        self.ownership.lock_while_wanted(conversation);
     }
 
     /// Runs the call under the cursor, or opens its form.

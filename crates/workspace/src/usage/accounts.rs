@@ -5,6 +5,7 @@ use std::{
     time::{Instant, SystemTime},
 };
 
+use super::budget::Spent;
 use flemma_config::Config;
 use flemma_model::Usage;
 use flemma_provider::{
@@ -27,9 +28,7 @@ impl PricedRequest {
     /// A request with these options that goes out now.
     pub(crate) fn of(config: &Config) -> Self {
         let options = config.parameters_for(config.provider);
-        let provider = config.provider;
-        let known = || Some(catalogue::find(provider.name(), &options.model)?.price(SystemTime::now()));
-        let price = own_price(config).or_else(known);
+        let (provider, price) = (config.provider, price(config));
         let retention = options.parameters.cache_retention;
         Self { provider, price, retention, model: options.model, sent: Instant::now() }
     }
@@ -40,11 +39,19 @@ pub(crate) fn own_price(config: &Config) -> Option<Price> {
     config.pricing.get(config.model()).copied()
 }
 
+/// The price of the model; `None` if it is not known.
+pub(crate) fn price(config: &Config) -> Option<Price> {
+    let known = || Some(catalogue::find(config.provider.name(), config.model())?.price(SystemTime::now()));
+    own_price(config).or_else(known)
+}
+
 /// The accounts of one conversation.
 #[derive(Default)]
 pub(crate) struct Accounts {
     /// The latest request.
     pub(crate) request: RefCell<Option<PricedRequest>>,
+    /// What was spent, and what the user allows.
+    pub(crate) spent: Spent,
     /// Whether the files are being read that the latest request shows.
     pub(crate) reads_files: Cell<bool>,
     /// What the request that ended last has used, until its end is announced; `None` where the provider counted nothing.

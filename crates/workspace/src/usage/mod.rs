@@ -5,6 +5,7 @@
 //! notice, and is made of it by another thread.
 
 pub(crate) mod accounts;
+pub(crate) mod budget;
 pub(crate) mod known_messages;
 pub(crate) mod replies;
 
@@ -31,6 +32,7 @@ impl Accounting {
         let (accounts, buffer) = (&conversation.accounts, conversation.buffer);
         let Some(record) = accounts.record(buffer, usage, complete) else { return };
         self.ledger.borrow_mut().add(record.clone());
+        self.spend(conversation, record.cost.unwrap_or_default());
         if let Some(line) = conversation.page.last_marker(Speaker::Assistant) {
             let note = conversation.replies.answered(line, Timestamp::now(), &record);
             if let Some(note) = note.filter(|_| complete) {

@@ -1,0 +1,179 @@
+//! Limits on money: for a turn, for a conversation, and for a day (`budget`).
+//!
+//! Before each request it is looked at what was spent. Where a limit is reached, the conversation pauses, and the user's next key is the
+//! answer: it allows as much again. What requests cost that are already out comes on top. A day's sum is that of all editors, as far as
+//! their requests have ended.
+
+use std::cell::{Cell, RefCell};
+
+use crate::{Conversation, components::Accounting};
+use flemma_agent::Overrun;
+use flemma_config::{Budget, Config};
+use flemma_model::UserError;
+
+/// What a conversation has spent, and what the user has allowed beyond the limits.
+#[derive(Default)]
+pub(crate) struct Spent {
+    turn: Cell<f64>,
+    /// How often each limit was raised: of the turn, the conversation and the day.
+    raised: Cell<[u32; 3]>,
+    /// What the user was told, which their next key answers.
+    told: RefCell<Option<Reason>>,
+    /// The model for which the user goes on without a price.
+    unpriced: RefCell<Option<String>>,
+}
+
+/// Why a conversation pauses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Reason {
+    Over(usize, Overrun),
+    /// The model has no price, so that no limit counts it.
+    NoPrice(String),
+}
+
+impl Accounting {
+    /// The limit that is reached, for requests that go out without a key.
+    pub(crate) fn overrun(&self, conversation: &Conversation, config: &Config) -> Option<Overrun> {
+        self.over(conversation, &config.budget).map(|(_, overrun)| overrun)
+    }
+
+    /// The user was told that a limit is reached.
+    pub(crate) fn was_told(&self, conversation: &Conversation, overrun: Overrun) {
+        let place = LIMITS.iter().position(|name| *name == overrun.of).unwrap_or_default();
+        conversation.accounts.spent.told.replace(Some(Reason::Over(place, overrun)));
+    }
+
+    /// The user sends a conversation: what they should know first, after which their next key goes on. A key begins a turn.
+    ///
+    /// # Errors
+    /// Why nothing is sent, with what the key does.
+    pub(crate) fn begin_turn(&self, conversation: &Conversation, config: &Config) -> Result<(), UserError> {
+        let spent = &conversation.accounts.spent;
+        spent.turn.set(0.0);
+        let [_, of_conversation, of_day] = spent.raised.get();
+        spent.raised.set([0, of_conversation, of_day]);
+        let Some(reason) = self.reason(conversation, config) else {
+            spent.told.take();
+            return Ok(());
+        };
+        if spent.told.borrow().as_ref().is_some_and(|told| told.is_like(&reason)) {
+            spent.told.take();
+            match reason {
+                Reason::Over(place, _) => {
+                    let mut raised = spent.raised.get();
+                    raised[place] += 1;
+                    spent.raised.set(raised);
+                }
+                Reason::NoPrice(model) => drop(spent.unpriced.replace(Some(model))),
+            }
+            return self.begin_turn(conversation, config);
+        }
+        let words = match &reason {
+            Reason::Over(_, overrun) => format!("Not sent: {overrun}."),
+            Reason::NoPrice(model) => {
+                format!(
+                    "Not sent: the price of {model} is not known, so `budget` does not count it. `pricing` sets it."
+                )
+            }
+        };
+        spent.told.replace(Some(reason));
+        Err(UserError::new(words).with_advice("Press Ctrl-] again to send it all the same."))
+    }
+
+    fn reason(&self, conversation: &Conversation, config: &Config) -> Option<Reason> {
+        if let Some((place, overrun)) = self.over(conversation, &config.budget) {
+            return Some(Reason::Over(place, overrun));
+        }
+        let spent = &conversation.accounts.spent;
+        let model = config.model();
+        let is_allowed = spent.unpriced.borrow().as_deref() == Some(model) || super::accounts::price(config).is_some();
+        (config.budget.is_set() && !is_allowed).then(|| Reason::NoPrice(model.to_owned()))
+    }
+
+    fn over(&self, conversation: &Conversation, budget: &Budget) -> Option<(usize, Overrun)> {
+        let spent = &conversation.accounts.spent;
+        let raised = spent.raised.get();
+        let limits = [budget.turn, budget.conversation, budget.day];
+        let sums = [
+            spent.turn.get(),
+            self.ledger.borrow().totals_of(conversation.buffer).cost,
+            self.day.borrow().as_ref().map_or(0.0, |(_, sum)| *sum),
+        ];
+        let over = |place: usize| {
+            let limit = limits[place]? * f64::from(1 + raised[place]);
+            (sums[place] >= limit).then(|| Overrun {
+                of: LIMITS[place],
+                spent: cents(sums[place]),
+                limit: cents(limit),
+            })
+        };
+        (0..LIMITS.len()).find_map(|place| Some((place, over(place)?)))
+    }
+
+    /// Counts what a request has cost.
+    pub(crate) fn spend(&self, conversation: &Conversation, cost: f64) {
+        let spent = &conversation.accounts.spent;
+        spent.turn.set(spent.turn.get() + cost);
+        let (day, file) = (self.today(), self.spending.clone());
+        self.background.run(
+            move || (file.add(&day, cost), day),
+            |this: &Self, (sum, day)| match sum {
+                Ok(sum) => drop(this.day.replace(Some((day, sum)))),
+                Err(error) => this
+                    .shared
+                    .warn(&format!("what was spent today is not known ({error}); `budget.day` does not hold")),
+            },
+        );
+    }
+
+    /// Whether the sum of the day has to be read first. Then it is, and `then` is called.
+    pub(crate) fn reads_spending(
+        &self,
+        conversation: &Conversation,
+        config: &Config,
+        then: impl FnOnce(&Self, &Conversation) + Send + 'static,
+    ) -> bool {
+        let day = self.today();
+        let is_known = self.day.borrow().as_ref().is_some_and(|(known, _)| *known == day);
+        if config.budget.day.is_none() || is_known {
+            return false;
+        }
+        let (file, today) = (self.spending.clone(), day.clone());
+        self.background.run_for(
+            conversation.id,
+            move || file.of(&today),
+            move |this: &Self, conversation, sum| {
+                this.day.replace(Some((day, sum.unwrap_or_default())));
+                then(this, conversation);
+            },
+        );
+        true
+    }
+
+    fn today(&self) -> String {
+        self.shared.host.local_time(self.shared.host.now()).split(' ').next().unwrap_or_default().to_owned()
+    }
+}
+
+/// The limits, by the names of their options.
+const LIMITS: [&str; 3] = ["turn", "conversation", "day"];
+
+impl Reason {
+    /// Whether the user's answer to one is an answer to the other.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Over(place, told), Self::Over(other, overrun)) => place == other && told.limit == overrun.limit,
+            (one, other) => one == other,
+        }
+    }
+}
+
+/// Dollars in cents.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an amount of money is small and not negative"
+)]
+fn cents(dollars: f64) -> u64 {
+    (dollars * 100.0).round() as u64
+}
