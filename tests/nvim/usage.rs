@@ -137,31 +137,41 @@ fn an_estimate_is_a_message_and_sends_nothing() {
 
 #[test]
 fn a_limit_on_money_pauses_until_the_next_key() {
-    let priced =
-        "pricing = { ['claude-test'] = { input = 0, output = 10000 } }, tools = { auto_approve = { 'calculator' } }";
+    let options = "pricing = { ['claude-test'] = { input = 0, output = 1000 } }, budget = { turn = 0.05, day = 0.16 }, \
+                   tools = { auto_approve = { 'calculator' } }";
+    // Each costs 0.034 dollars.
     let call = |n: usize| {
         let stream = Stream::new().tool_use(&format!("c{n}"), "calculator", &[&format!(r#"{{"expression":"{n}"}}"#)]);
         Reply::stream().chunk(stream.end("tool_use").bytes())
     };
-    let options = format!("{priced}, budget = {{ turn = 0.05, day = 0.45 }}");
-    let replies = (0..8).map(call);
-    let mut chat = Chat::start(&Setup { options: &options, ..Setup::default() }, replies);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the pause", |nvim| said(nvim).contains("of 0.05 USD (budget.turn); press Ctrl-] to go on."));
-    chat.wait_until_idle();
-    let sent = chat.server.requests().len();
-    let spent =
-        chat.nvim.lua("return require('flemma.native').call('usage', 'totals', { buffer = vim.fn.bufnr() }).cost", &[]);
-    assert!(spent.as_f64().unwrap() >= 0.05 && sent < 8, "{spent} after {sent}");
-    // A key begins another turn, until the day has cost too much.
-    for _ in 0..8 {
-        if said(&mut chat.nvim).contains("this day has cost") {
-            break;
-        }
+    let mut chat = Chat::start(&Setup { options, ..Setup::default() }, (0..8).map(call));
+    let pauses = [
+        (2, "Autopilot paused: this turn has cost 0.07 of 0.05 USD (budget.turn); press Ctrl-] to go on."),
+        (4, "Autopilot paused: this turn has cost 0.07 of 0.05 USD (budget.turn); press Ctrl-] to go on."),
+        (5, "Autopilot paused: this day has cost 0.17 of 0.16 USD (budget.day); press Ctrl-] to go on."),
+        // The key has allowed as much again.
+        (7, "Autopilot paused: this turn has cost 0.07 of 0.05 USD (budget.turn); press Ctrl-] to go on."),
+    ];
+    for (requests, words) in pauses {
         chat.nvim.command("messages clear");
         chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("a pause", |nvim| said(nvim).contains("USD (budget."));
+        chat.nvim.wait_for(words, |nvim| said(nvim).contains(words));
         chat.wait_until_idle();
+        assert_eq!(chat.server.requests().len(), requests);
     }
-    assert!(said(&mut chat.nvim).contains("of 0.45 USD (budget.day)"), "{}", said(&mut chat.nvim));
+    // Another editor knows what was spent today. Its user is asked before anything is sent, and a model without a price is not counted.
+    let file = chat.nvim.work().join("other.chat");
+    std::fs::write(&file, "@You:\nHello\n").unwrap();
+    let mut other = Chat::another(&chat, &file, (options, ""), [prose(&["hi"]), prose(&["ho"])]);
+    other.nvim.input("<C-]>");
+    let words =
+        "Not sent: this day has cost 0.24 of 0.16 USD (budget.day). Press Ctrl-] again to send it all the same.";
+    other.nvim.wait_for(words, |nvim| said(nvim).contains(words));
+    assert!(other.server.requests().is_empty());
+    other.send_until("@Assistant:\nhi");
+    other.nvim.command("Flemma switch anthropic unheard-of");
+    other.nvim.input("Gothanks<Esc><C-]>");
+    let words = "Not sent: the price of unheard-of is not known, so `budget` does not count it.";
+    other.nvim.wait_for(words, |nvim| said(nvim).contains(words));
+    other.send_until("@Assistant:\nho");
 }
