@@ -26,8 +26,12 @@ use flemma_chat as chat;
 use flemma_config::ProviderOptions;
 use flemma_model::{Event, Message, UserError};
 use flemma_provider::{
-    CapabilityProbe, Exchange, ProviderError, Refusals, Request, Server, auth::Environment, credential::Credential,
-    host, reply_limit::ReplyLimit, xml_tools,
+    CapabilityProbe, Exchange, ProviderError, Refusals, Request, Server,
+    auth::{Environment, Key},
+    credential::Credential,
+    host,
+    reply_limit::ReplyLimit,
+    xml_tools,
 };
 use flemma_tools::builtin::Readable;
 
@@ -185,8 +189,8 @@ impl Worker {
         Ok(Sent { task, reply })
     }
 
-    /// Asks the server of `recipient` for its models, with its key if it has one. `then` gets their names, or why there
-    /// are none.
+    /// Asks the server of `recipient` for its models, with its key if it has one: `found` hears where that was. `then` gets
+    /// their names, or why there are none.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -194,6 +198,7 @@ impl Worker {
         &self,
         recipient: Recipient,
         timeouts: Timeouts,
+        found: impl FnOnce(Option<&str>) + Send + 'static,
         then: impl FnOnce(Result<Vec<String>, ProviderError>) + Send + 'static,
     ) -> io::Result<AbortHandle> {
         let shared = Arc::clone(&self.shared);
@@ -201,6 +206,8 @@ impl Worker {
             let Recipient { environment, credential, build, .. } = recipient;
             let models = async {
                 let environment = shared.credentials.complete(environment, credential.as_ref(), timeouts).await?;
+                let key = credential.as_ref().map(|credential| environment.find(credential.variable)).transpose()?;
+                found(key.flatten().as_ref().map(Key::origin));
                 let Some(models) = build(environment)?.list_models()? else { return Ok(Vec::new()) };
                 match shared.http.fetch(&models.request, timeouts).await? {
                     Ok(body) => models.read(&body),

@@ -100,6 +100,7 @@ pub use execution::waiting_writes::WantedWrite;
 pub use lists::chat_files::{chat_files, project_chat_files};
 pub use lists::conversations::{ConversationRow, RowState};
 pub use lists::{WaitingCall, WaitingList, WaitingPlace};
+pub use options::health::Finding;
 pub use options::switch::{Switched, Toggle};
 pub use page::Redraw;
 pub use ports::{Host, HostEffect, NoScripts, Scripts};
