@@ -43,4 +43,4 @@ pub use message_notes::{MessageNotes, Reached, SHORTEN_ABOVE};
 pub use outbox::{KeptMessage, OutboxContent, OutboxFiles};
 pub use outputs::Outputs;
 pub use queue::{ConversationId, NextDrain, Notice, PAUSE, Queue};
-pub use worker::{Build, OnUpdate, Recipient, RequestUpdate, Sent, Worker};
+pub use worker::{Build, OnUpdate, Recipient, RequestUpdate, Sent, Worker, blocking};

@@ -5,6 +5,7 @@ use std::{
     future::Future,
     io,
     ops::ControlFlow,
+    pin::Pin,
     sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
@@ -238,7 +239,7 @@ impl Worker {
     /// # Errors
     /// When no thread can be started.
     pub fn spawn_blocking(&self, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-        self.handle()?.spawn_blocking(work);
+        blocking(&self.handle()?, Box::new(work));
         Ok(())
     }
 
@@ -275,8 +276,14 @@ impl Worker {
     /// # Errors
     /// When no thread can be started.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> io::Result<AbortHandle> {
+        let task: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(task);
         Ok(self.handle()?.spawn(task).abort_handle())
     }
+}
+
+/// Does something that may wait for the disk. Tokio's code for it is there once, and not for every kind of work.
+pub fn blocking(threads: &runtime::Handle, work: Box<dyn FnOnce() + Send>) {
+    threads.spawn_blocking(work);
 }
 
 impl Drop for Worker {
