@@ -30,11 +30,6 @@ function M.check()
     health.error("the options were not applied; `:messages` says why")
     return
   end
-  health.start("Provider")
-  for _, item in ipairs(native.call("options", "health") or {}) do
-    health[item.level](item.message)
-  end
-
   health.start("Tools")
   local shell = options.tools.bash and options.tools.bash.shell or "bash"
   if vim.fn.executable(shell) == 1 then
@@ -45,13 +40,11 @@ function M.check()
     health.error(("the tool `bash` cannot find `%s`; set tools.bash.shell to an installed shell"):format(shell))
   end
 
-  local silverbullet = package.loaded["flemma.compat.silverbullet"]
-  if silverbullet then
-    health.info(silverbullet.about())
-  end
-  local codecompanion = package.loaded["flemma.compat.codecompanion"]
-  if codecompanion then
-    health.info(codecompanion.about_modules())
+  for name, about in pairs({ silverbullet = "about", codecompanion = "about_modules" }) do
+    local module = package.loaded["flemma.compat." .. name]
+    if module then
+      health.info(module[about]())
+    end
   end
 
   health.start("Editor")
@@ -59,6 +52,11 @@ function M.check()
     health.ok("tree-sitter parser for Markdown")
   else
     health.warn("no tree-sitter parser for Markdown: conversations are coloured by its syntax file instead")
+  end
+  local clipboard = vim.fn.has("clipboard") == 1 and vim.fn["provider#clipboard#Executable"]()
+  health.info("clipboard: " .. (clipboard or "no program for it is installed, so the registers + and * stay in Neovim"))
+  for _, item in ipairs(native.call("options", "health", { versions = native.versions() }) or {}) do
+    health[item.level](item.message)
   end
 end
 

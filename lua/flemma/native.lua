@@ -150,12 +150,18 @@ function M._open()
   end
 end
 
---- `:Flemma version`: one line for a report about a problem.
-function M.tell_version()
+--- One line for a report about a problem.
+---@return string
+function M.versions()
   local loaded, why = M.load()
   local system, editor = vim.uv.os_uname(), tostring(vim.version())
   local about = { M.version, loaded and loaded.version or why, editor, system.sysname, system.release, system.machine }
-  require("flemma.notify").say(vim.log.levels.INFO, ("plugin %s, library %s, Neovim %s, %s %s %s"):format(unpack(about)))
+  return ("plugin %s, library %s, Neovim %s, %s %s %s"):format(unpack(about))
+end
+
+--- `:Flemma version`
+function M.tell_version()
+  require("flemma.notify").say(vim.log.levels.INFO, M.versions())
 end
 
 ---@type fun()? reports changes to the library that have not been reported yet

@@ -195,7 +195,7 @@ fn undescribed(schema: &Value) -> Value {
 fn the_documented_schemas_of_notes_are_the_real_ones() {
     let (help, registry) = (help(), Registry::with_builtins());
     for tool in NOTES_TOOLS {
-        let section = section(&help, TOOL, tool);
+        let section = section(&help, "flemma-schema-", tool);
         let json = section.split("\n>json\n").nth(1).and_then(|rest| rest.split("\n<").next()).unwrap();
         let documented: Value = serde_json::from_str(json).unwrap();
         assert_eq!(documented, undescribed(&registry.get(tool).unwrap().input_schema), "{tool}");

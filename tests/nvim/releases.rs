@@ -25,12 +25,18 @@ enum Release {
     Missing,
     /// A file with the right checksum that is no library.
     NoLibrary,
+    /// The library as it is.
+    NotPacked,
 }
 
 fn serve(release: Release) -> Server {
     let library = match release {
-        Release::NoLibrary => b"#!/bin/sh\n".to_vec(),
-        _ => fs::read(env::var("FLEMMA_NATIVE").unwrap()).unwrap(),
+        Release::NoLibrary => "/bin/sh".to_owned(),
+        _ => env::var("FLEMMA_NATIVE").unwrap(),
+    };
+    let library = match release {
+        Release::NotPacked => fs::read(library).unwrap(),
+        _ => Command::new("gzip").args(["-1", "-c", &library]).output().unwrap().stdout,
     };
     let digest: String = Sha256::digest(&library).iter().map(|byte| format!("{byte:02x}")).collect();
     Server::deciding(move |request| {
@@ -81,7 +87,7 @@ fn this_neovim() -> String {
 fn without_cargo(installed: &Installed) -> PathBuf {
     let folder = installed.home.path().join("tools");
     fs::create_dir(&folder).unwrap();
-    let tools = "bash chmod curl cut dirname env git grep ldd mkdir mktemp mv rm sed sha256sum sh uname wget";
+    let tools = "bash chmod curl cut dirname env git grep gzip ldd mkdir mktemp mv rm sed sha256sum sh uname wget";
     let find = "for tool in $1; do path=$(command -v $tool) && ln -s $path $2; done; true";
     let found = Command::new("sh").args(["-c", find, "sh", tools]).arg(&folder).status().unwrap();
     assert!(found.success());
@@ -119,6 +125,7 @@ fn a_release_that_is_not_as_it_should_be_is_not_used() {
         (Release::Truncated, "cannot be downloaded"),
         (Release::Missing, "cannot be downloaded"),
         (Release::NoLibrary, "cannot be loaded by "),
+        (Release::NotPacked, "cannot be unpacked"),
     ];
     for (release, reason) in cases {
         let (installed, server) = (tagged(), serve(release));

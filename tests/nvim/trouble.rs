@@ -25,15 +25,34 @@ fn refused(chat: &mut Chat, expected: &str) {
 fn a_missing_key_names_its_variable_and_sends_nothing() {
     let mut chat = Chat::start(&Setup { environment: &[], ..Setup::default() }, []);
     refused(&mut chat, "ANTHROPIC_API_KEY");
+    chat.nvim.command("checkhealth flemma");
+    let report = chat.nvim.text();
+    assert!(
+        report.contains("ERROR provider `anthropic`, ") && report.contains("ANTHROPIC_API_KEY is not set"),
+        "{report}"
+    );
     assert_eq!(chat.server.requests().len(), 0);
 }
 
 #[test]
 fn a_key_that_is_not_taken_is_said_once_and_not_tried_again() {
     let error = json!({"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}});
-    let mut chat = Chat::start(&Setup::default(), [Reply::json(401, &error)]);
+    let mut chat = Chat::start(&Setup::default(), [Reply::json(401, &error), Reply::json(401, &error)]);
     refused(&mut chat, "invalid x-api-key");
     assert_eq!(chat.server.requests().len(), 1);
+    chat.server.push(Reply::json(200, &json!({"data": []})));
+    for words in ["ERROR provider `anthropic`, ", "OK provider `anthropic`, "] {
+        chat.nvim.command("checkhealth flemma");
+        let report = chat.nvim.text();
+        let place = "the key is in ANTHROPIC_API_KEY; ";
+        assert!(report.contains(words) && report.contains(place) && !report.contains(KEY), "{report}");
+        // The block for a report about a problem: versions, system, and the names of options.
+        let block = report.split("For a report about a problem").nth(1).unwrap_or_default();
+        let has = ["plugin 0.1.0, library 0.1.0, Neovim 0.", ", terminal ", "options that are set: ", "base_url"];
+        assert!(has.iter().all(|words| block.contains(words)), "{block}");
+        chat.nvim.command("quit");
+    }
+    assert_eq!(chat.server.requests()[2].path, "/v1/models");
 }
 
 #[test]

@@ -97,5 +97,5 @@ pub use registry::{ProviderName, hosts_of, is_readable, redacted_signature, secr
 pub use request::{AttachedBy, CacheRetention, Request, RequestParameters, ToolSpec};
 pub use server::Server;
 pub use thinking::{Thinking, ThinkingLevel};
-pub use vendor::{Health, ReadDocument, VendorOptions};
+pub use vendor::{ReadDocument, VendorOptions};
 pub use vertex::token::KeyFile;

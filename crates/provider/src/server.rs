@@ -42,7 +42,7 @@ impl Server {
         Self { options, environment, read, refused: Vec::new() }
     }
 
-    fn vendor(&self) -> &'static Vendor {
+    pub(super) fn vendor(&self) -> &'static Vendor {
         self.options.provider.row()
     }
 
@@ -102,15 +102,13 @@ impl Server {
         (self.vendor().capability_probe)(self, request)
     }
 
-    /// The request for the models that the server has; `None` for a vendor whose models are known.
+    /// The request for the models that the server has; `None` for a vendor without a server.
     ///
     /// # Errors
-    /// When the request cannot be made at all: the address is wrong, or the key is not one.
+    /// When the request cannot be made at all: the address is wrong, or there is no key that can be one.
     pub fn list_models(&self) -> Result<Option<ModelsRequest>, ProviderError> {
-        if self.vendor().models.is_some() {
-            return Ok(None);
-        }
-        let peer = self.endpoint("", "/models")?;
+        let Some(endpoint) = self.vendor().models_endpoint else { return Ok(None) };
+        let peer = endpoint(self)?;
         Ok(Some(ModelsRequest { request: peer.ask(peer.url.clone(), Vec::new()), peer }))
     }
 

@@ -1,7 +1,7 @@
 //! What a vendor's folder offers: one row of data and functions, and the options in the vendor's own table.
 //!
-//! The configuration reads the table into [`VendorOptions`], the runtime builds the [`Server`] from them, and
-//! `:checkhealth` asks them what is missing. Nothing outside the folder knows one vendor from another.
+//! The configuration reads the table into [`VendorOptions`], and the runtime builds the [`Server`] from them. Nothing
+//! outside the folder knows one vendor from another.
 
 use std::{fmt, sync::Arc};
 
@@ -11,11 +11,10 @@ use serde_json::Value;
 use super::{
     CapabilityProbe, Exchange, ProviderError, ProviderName, Request, Server, Thinking,
     attachment::AttachmentLimits,
-    auth::Environment,
     credential::{Credential, KeySource},
     headers::Headers,
     hosted::{HostedProblem, HostedTool},
-    vendor_error::{Facts, VendorFailure},
+    vendor_error::{Facts, Peer, VendorFailure},
 };
 use flemma_model::{Message, Signature, UserError, options::Table};
 
@@ -64,8 +63,8 @@ pub(super) struct Vendor {
     pub hosts: fn(&HostedTool, &str, bool) -> Result<(), HostedProblem>,
     /// Reads the vendor's own options, as an object of all of them.
     pub options: fn(&mut Table<'_>) -> Value,
-    /// What `:checkhealth` says when conversations talk to a model.
-    pub health: fn(&VendorOptions, &str, &Environment) -> Health,
+    /// Where the server lists its models; `None` for a vendor without a server.
+    pub models_endpoint: Option<fn(&Server) -> Result<Peer, ProviderError>>,
     /// Turns a request into an exchange.
     pub prepare: fn(&Server, &Request) -> Result<Exchange, ProviderError>,
     /// What to ask the server about the model that a request is for.
@@ -106,7 +105,7 @@ impl Vendor {
             signs_text: |_| false,
             hosts: |_, _, _| Err(HostedProblem::NoSuchTool),
             options,
-            health: Health::of_key,
+            models_endpoint: Some(|server| server.endpoint(server.vendor().base_url, "/models")),
             prepare,
             capability_probe: |_, _| None,
             begins_with: |_| false,
@@ -158,47 +157,11 @@ impl VendorOptions {
         let sources = key_sources.iter().cloned().chain(command).collect();
         (!variable.is_empty()).then_some(Credential { variable, sources })
     }
-
-    /// What `:checkhealth` says when conversations talk to `model` with these options. It starts no process and opens
-    /// no socket, since those may take a minute or ask for a password.
-    pub fn health(&self, model: &str, environment: &Environment) -> Health {
-        (self.provider.row().health)(self, model, environment)
-    }
 }
 
 /// Leaves out the values, which may be secrets.
 impl fmt::Debug for VendorOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} with the headers {:?}", self.provider, self.get::<Headers>("headers"))
-    }
-}
-
-/// What `:checkhealth` says about a provider, with the level that it is shown at: the name of a function in Neovim's
-/// `vim.health`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "level", content = "message", rename_all = "lowercase")]
-pub enum Health {
-    /// All is well.
-    Ok(String),
-    /// Nothing is known to be missing.
-    Info(String),
-    /// Something may be missing.
-    Warn(String),
-    /// Requests cannot succeed.
-    Error(String),
-}
-
-impl Health {
-    /// Whether the key is in its variable.
-    fn of_key(options: &VendorOptions, model: &str, environment: &Environment) -> Self {
-        let Vendor { name, key_variable, .. } = options.provider.row();
-        let provider = format!("provider `{name}`, model {model}");
-        match environment.find(key_variable) {
-            Ok(Some(_)) => Self::Ok(format!("{provider}: {key_variable} is set")),
-            Ok(None) => Self::Warn(format!(
-                "{provider}: {key_variable} is not set; the keyring and `api_key_command` are tried when a key is needed"
-            )),
-            Err(error) => Self::Error(error.to_string()),
-        }
     }
 }

@@ -46,4 +46,4 @@ pub use outbox::{KeptMessage, OutboxContent, OutboxFiles};
 pub use outputs::Outputs;
 pub use queue::{ConversationId, NextDrain, Notice, PAUSE, Queue};
 pub use spending::Spending;
-pub use worker::{Build, OnUpdate, Recipient, RequestUpdate, Sent, Worker};
+pub use worker::{Build, OnUpdate, Recipient, RequestUpdate, Sent, Worker, blocking};

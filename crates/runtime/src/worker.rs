@@ -5,6 +5,7 @@ use std::{
     future::Future,
     io,
     ops::ControlFlow,
+    pin::Pin,
     sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
@@ -223,8 +224,8 @@ impl Worker {
         })
     }
 
-    /// Asks the server of `recipient` for its models, with its key if it has one. `then` gets their names, or why there
-    /// are none.
+    /// Asks the server of `recipient` for its models, with its key if it has one: `found` hears where that was. `then` gets
+    /// their names, or why there are none.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -232,6 +233,7 @@ impl Worker {
         &self,
         recipient: Recipient,
         timeouts: Timeouts,
+        found: impl FnOnce(Option<&str>) + Send + 'static,
         then: impl FnOnce(Result<Vec<String>, ProviderError>) + Send + 'static,
     ) -> io::Result<AbortHandle> {
         let shared = Arc::clone(&self.shared);
@@ -239,6 +241,8 @@ impl Worker {
             let Recipient { environment, credential, build, .. } = recipient;
             let models = async {
                 let environment = shared.credentials.complete(environment, credential.as_ref(), timeouts).await?;
+                let key = credential.as_ref().map(|credential| environment.find(credential.variable)).transpose()?;
+                found(key.flatten().as_ref().map(Key::origin));
                 let Some(models) = build(environment)?.list_models()? else { return Ok(Vec::new()) };
                 match shared.http.fetch(&models.request, timeouts).await? {
                     Ok(body) => models.read(&body),
@@ -269,7 +273,7 @@ impl Worker {
     /// # Errors
     /// When no thread can be started.
     pub fn spawn_blocking(&self, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-        self.handle()?.spawn_blocking(work);
+        blocking(&self.handle()?, Box::new(work));
         Ok(())
     }
 
@@ -306,8 +310,14 @@ impl Worker {
     /// # Errors
     /// When no thread can be started.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> io::Result<AbortHandle> {
+        let task: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(task);
         Ok(self.handle()?.spawn(task).abort_handle())
     }
+}
+
+/// Does something that may wait for the disk. Tokio's code for it is there once, and not for every kind of work.
+pub fn blocking(threads: &runtime::Handle, work: Box<dyn FnOnce() + Send>) {
+    threads.spawn_blocking(work);
 }
 
 impl Drop for Worker {

@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 
 use crate::{Conversation, Workspace, approval::lookups::Known};
 use flemma_agent::{Input, Level};
-use flemma_runtime::{ConversationId, Notice, Queue, Worker};
+use flemma_runtime::{ConversationId, Notice, Queue, Worker, blocking};
 
 /// What the main thread does with the result of a task.
 pub type Job = Box<dyn FnOnce(&Workspace) + Send>;
@@ -107,7 +107,7 @@ impl<C> Background<C> {
     /// Does something that may wait for the disk. Where the system has no threads left, it is done here.
     pub(crate) fn blocking(&self, work: impl FnOnce() + Send + 'static) {
         match self.worker.handle() {
-            Ok(threads) => drop(threads.spawn_blocking(work)),
+            Ok(threads) => blocking(&threads, Box::new(work)),
             Err(_) => work(),
         }
     }

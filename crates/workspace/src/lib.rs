@@ -102,6 +102,7 @@ pub use lists::chat_files::{chat_files, project_chat_files};
 pub use lists::conversations::{ConversationRow, RowState};
 pub use lists::finding::FoundLine;
 pub use lists::{WaitingCall, WaitingList, WaitingPlace};
+pub use options::health::Finding;
 pub use options::switch::{Switched, Toggle};
 pub use page::Redraw;
 pub use ports::{Host, HostEffect, NoScripts, Scripts};

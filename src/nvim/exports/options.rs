@@ -12,7 +12,6 @@ use crate::nvim::{
     policies::{self, Limits},
 };
 use flemma_model::UserError;
-use flemma_provider::auth::Environment;
 use flemma_workspace::Switched;
 
 /// What is asked about them.
@@ -23,8 +22,8 @@ enum Question {
     Recipients,
     // The words that may come next in `:Flemma switch`.
     Words { words: Vec<String>, lead: String },
-    // { level, message } for each thing that `:checkhealth flemma` looks at.
-    Health,
+    // { level, message } for each line of `:checkhealth flemma` about providers.
+    Health { versions: String },
 }
 
 /// Adds the functions.
@@ -49,11 +48,9 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Question::Words { words, lead } => {
                 convert::list(lua, binding.workspace.switches.switch_words(&words, &lead).into_iter().map(Ok))
             }
-            Question::Health => {
-                let config = binding.workspace.shared.config();
-                let options = config.parameters_for(config.provider);
-                let health = options.vendor.health(&options.model, &Environment::of_process());
-                convert::list(lua, [convert::to_lua(lua, &health)])
+            Question::Health { versions } => {
+                let findings = binding.workspace.switches.health(&versions);
+                convert::list(lua, findings.iter().map(|finding| convert::to_lua(lua, finding)))
             }
         }
     })

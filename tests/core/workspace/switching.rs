@@ -226,3 +226,44 @@ fn a_server_lists_its_models_and_a_vendors_are_known() {
     assert!(ask("anthropic").unwrap().as_array().unwrap().contains(&json!("claude-opus-5-5")));
     assert_eq!(ask("nobody"), Ok(json!([])));
 }
+
+#[test]
+fn health_says_where_a_key_is_and_what_the_server_says() {
+    let list = json!({ "data": [{ "id": "qwen3:latest" }] });
+    let key = "sk-secret-0123456789";
+    let by_command = json!({ "api_key_command": ["echo", key] });
+    let refused = Reply::status(401).chunk(format!("{{\"error\": {{\"message\": \"bad key {key}\"}}}}"));
+    for (own, model, reply, level, words) in [
+        (json!({}), "qwen3", Reply::json(200, &list), "ok", "no key; the server answers"),
+        (
+            by_command.clone(),
+            "qwen3",
+            Reply::status(404),
+            "info",
+            "the key is from the command `echo`; the server answers, and does not list",
+        ),
+        (
+            json!({}),
+            "llama",
+            Reply::json(200, &list),
+            "warn",
+            "does not list this model, but 1 others, such as qwen3:latest",
+        ),
+        (by_command, "qwen3", refused, "error", "does not accept the key"),
+        (json!({ "api_key_command": ["false"] }), "qwen3", Reply::status(500), "error", "failed with exit code 1"),
+        (json!({ "base_url": "http://127.0.0.1:1/v1" }), "qwen3", Reply::status(500), "error", "127.0.0.1:1"),
+        (json!({}), "qwen3", Reply::silence(), "warn", "no key; the server has not answered within 2 s"),
+    ] {
+        let options = json!({ "model": model, "parameters": { "openai_compatible": own } });
+        let chat = Harness::start(Setup { text: "@You:\n", options, ..Setup::default() }, [reply]);
+        let findings = json!(chat.workspace.switches.health("the versions"));
+        let (said, about) = (findings[1]["message"].as_str().unwrap(), findings[3]["message"].as_str().unwrap());
+        assert_eq!(findings[1]["level"], level, "{said}");
+        assert!(
+            said.starts_with(&format!("provider `openai_compatible`, {model}: ")) && said.contains(words),
+            "{said}"
+        );
+        assert!(about.starts_with("the versions\n") && about.contains("model, "), "{about}");
+        assert!(!findings.to_string().contains("0123456789"), "{findings}");
+    }
+}

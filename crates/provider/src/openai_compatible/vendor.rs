@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{capabilities, decode::CompletionsReply, encode, opaque};
 use crate::{
-    ErrorKind, Health, ProviderError, Server,
+    ErrorKind, ProviderError,
     attachment::AttachmentLimits,
     connection::{self, VERSIONED_URL},
     credential::KeySource,
@@ -29,14 +29,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
     base_url: "http://localhost:11434/v1",
     limits: Some(LIMITS),
     reads_signature: Some(opaque::is_readable),
-    health: |options, model, environment| {
-        let server = Server::new(options.clone(), environment.clone(), |_| Ok(Vec::new()));
-        match server.list_models() {
-            Ok(_) if model.is_empty() => Health::Error(format!("provider `{NAME}`: `model` is not set")),
-            Ok(_) => Health::Ok(format!("provider `{NAME}`, model {model}")),
-            Err(error) => Health::Error(error.to_string()),
-        }
-    },
+    models_endpoint: Some(|server| server.endpoint("", "/models")),
     capability_probe: |server, request| {
         let asks = !request.tools.is_empty();
         asks.then(|| capabilities::capability_probe(&server.endpoint("", "").ok()?, &request.model)).flatten()

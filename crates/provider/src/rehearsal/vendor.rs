@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::script;
-use crate::{ErrorKind, Exchange, Health, ProviderError, Request, Server, vendor::Vendor};
+use crate::{ErrorKind, Exchange, ProviderError, Request, Server, vendor::Vendor};
 use flemma_model::{
     Part, Role,
     options::{Kind, kinds::within},
@@ -31,10 +31,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
     title: "the embedded script",
     default_model: "welcome",
     models: Some(&["welcome", "tour"]),
-    health: |_, _, _| {
-        let message = "a script, not a model. Set `provider = \"anthropic\"` to talk to one.";
-        Health::Info(format!("provider `{NAME}`: {message}"))
-    },
+    models_endpoint: None,
     ..Vendor::new(NAME, |table| json!({ "pace": table.get("pace", 1.0, &PACE) }), prepare)
 };
 

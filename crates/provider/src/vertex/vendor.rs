@@ -11,13 +11,13 @@ use super::{
     thinking, token,
 };
 use crate::{
-    ErrorKind, Exchange, Health, ProviderError, Request, Server,
+    ErrorKind, Exchange, ProviderError, Request, Server,
     attachment::AttachmentLimits,
     connection::{base_url, read_headers},
     credential::{KeySource, Program},
     hosted::{HostedProblem, HostedTool},
     vendor::Vendor,
-    vendor_error::{Facts, VendorFailure},
+    vendor_error::{Facts, Peer, VendorFailure},
 };
 use flemma_model::{
     MediaKind,
@@ -70,12 +70,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
     }),
     signs_text: |signature| signature::read(signature).is_some_and(|(_, signed)| signed == SignedPart::Thought),
     hosts,
-    health: |_, model, environment| {
-        let variables = [TOKEN_VARIABLE, token::FILE_VARIABLE];
-        let found = variables.into_iter().find(|variable| environment.has(variable));
-        let source = found.map_or_else(|| "the token comes from `gcloud`".to_owned(), |name| format!("{name} is set"));
-        Health::Info(format!("provider `{NAME}`, model {model}: {source}"))
-    },
+    models_endpoint: Some(|server| endpoint(server, "")),
     failure,
     headline,
     begins_with: |event| event.pointer("/candidates/0").is_some(),
@@ -139,7 +134,8 @@ fn hosts(tool: &HostedTool, model: &str, alone: bool) -> Result<(), HostedProble
     }
 }
 
-fn prepare(server: &Server, request: &Request) -> Result<Exchange, ProviderError> {
+/// The models of the project in its location, and what follows that.
+fn endpoint(server: &Server, rest: &str) -> Result<Peer, ProviderError> {
     let location: String = server.options.get("location").unwrap_or_else(|| DEFAULT_LOCATION.to_owned());
     segment("parameters.vertex.location", &location, "-", "as in global or europe-west4")?;
     let host = match location.as_str() {
@@ -148,13 +144,14 @@ fn prepare(server: &Server, request: &Request) -> Result<Exchange, ProviderError
         region => format!("https://{region}-aiplatform.googleapis.com"),
     };
     let project = project(server)?;
+    let path = format!("/v1/projects/{project}/locations/{location}/publishers/google/models{rest}");
+    Ok(Peer { scope: (project, location), ..server.endpoint(&host, &path)? })
+}
+
+fn prepare(server: &Server, request: &Request) -> Result<Exchange, ProviderError> {
     let model = request.model.as_str();
     segment("model", model, "-._@", "as in gemini-2.5-flash")?;
-    let path = format!(
-        "/v1/projects/{project}/locations/{location}/publishers/google/models/{model}:streamGenerateContent?alt=sse"
-    );
-    let mut peer = server.endpoint(&host, &path)?;
-    peer.scope = (project, location);
+    let peer = endpoint(server, &format!("/{model}:streamGenerateContent?alt=sse"))?;
     let body = encode::body(request, &server.dialect(model))?;
     peer.exchange(request, &body, GeminiReply::new(request), encode::limit(request))
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use flemma_config::Config;
-use flemma_provider::{Health, ProviderName, Server, auth::Environment, secret_variables, signers};
+use flemma_provider::{ProviderName, Server, auth::Environment, secret_variables, signers};
 use serde_json::{Value, json};
 
 use crate::providers::root;
@@ -96,63 +96,4 @@ fn the_variable_of_each_key_is_a_secret() {
     }
     assert!(secrets.contains("GOOGLE_APPLICATION_CREDENTIALS"));
     assert!(signers().all(|name| names().contains(name)));
-}
-
-/// What `:checkhealth` says with these options and variables.
-fn health(options: Value, variables: &'static [(&str, &str)]) -> Health {
-    let config = Config::from_layers(&[options]).unwrap();
-    let lookup = |name: &str| Some(variables.iter().find(|(known, _)| *known == name)?.1.to_owned());
-    let options = config.parameters_for(config.provider);
-    options.vendor.health(&options.model, &Environment::new(lookup))
-}
-
-/// Its level and its message, as Lua gets them.
-fn parts(health: &Health) -> (String, String) {
-    let health = json!(health);
-    let part = |name: &str| health[name].as_str().unwrap().to_owned();
-    (part("level"), part("message"))
-}
-
-#[test]
-fn health_says_whether_a_key_is_set() {
-    for (name, variable, set) in [
-        ("anthropic", "ANTHROPIC_API_KEY", &[("ANTHROPIC_API_KEY", "sk-1")]),
-        ("openai", "OPENAI_API_KEY", &[("OPENAI_API_KEY", "sk-1")]),
-    ] {
-        let options = || json!({ "provider": name, "model": "m" });
-        let known = format!("provider `{name}`, model m: {variable} is");
-        assert_eq!(health(options(), set), Health::Ok(format!("{known} set")));
-        let (level, message) = parts(&health(options(), &[]));
-        assert_eq!(level, "warn");
-        assert!(message.starts_with(&format!("{known} not set")), "{message}");
-    }
-    let (level, message) = parts(&health(json!({ "provider": "openai" }), &[("OPENAI_API_KEY", "sk 1")]));
-    assert_eq!(level, "error");
-    assert!(message.contains("OPENAI_API_KEY") && !message.contains("sk 1"), "{message}");
-}
-
-#[test]
-fn health_names_what_a_server_still_needs() {
-    let at = |options: Value| {
-        health(json!({ "provider": "openai_compatible", "parameters": { "openai_compatible": options } }), &[])
-    };
-    let (level, message) = parts(&at(json!({})));
-    assert!(level == "error" && message.contains("`parameters.openai_compatible.base_url` is not set"), "{message}");
-    let server = json!({ "base_url": "http://localhost:11434/v1" });
-    assert_eq!(at(server.clone()), Health::Error("provider `openai_compatible`: `model` is not set".to_owned()));
-    let options = json!({
-        "provider": "openai_compatible", "model": "qwen3", "parameters": { "openai_compatible": server },
-    });
-    assert_eq!(health(options, &[]), Health::Ok("provider `openai_compatible`, model qwen3".to_owned()));
-}
-
-#[test]
-fn health_names_where_the_token_of_vertex_comes_from() {
-    let at = |variables| health(json!({ "provider": "vertex", "model": "gemini-x" }), variables);
-    let says = |words: &str| Health::Info(format!("provider `vertex`, model gemini-x: {words}"));
-    assert_eq!(at(&[]), says("the token comes from `gcloud`"));
-    assert_eq!(at(&[("VERTEX_AI_ACCESS_TOKEN", "t")]), says("VERTEX_AI_ACCESS_TOKEN is set"));
-    assert_eq!(at(&[("GOOGLE_APPLICATION_CREDENTIALS", "f")]), says("GOOGLE_APPLICATION_CREDENTIALS is set"));
-    let (level, message) = parts(&health(json!({}), &[]));
-    assert!(level == "info" && message.contains("`rehearsal`"), "{message}");
 }

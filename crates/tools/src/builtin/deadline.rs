@@ -97,7 +97,15 @@ impl<R: Read> Read for DeadlineReader<'_, R> {
 /// The work checks `context.cancel` and the call's timeout itself where it can stop
 /// ([`Deadline`]), and so has something to show then. If it does not respond (because of a lost network
 /// share, for example), it is abandoned [`PATIENCE`] later, so that it never blocks a conversation.
-pub(super) async fn blocking(context: Context, work: impl FnOnce(&Context) -> Outcome + Send + 'static) -> Outcome {
+pub(super) fn blocking(
+    context: Context,
+    work: impl FnOnce(&Context) -> Outcome + Send + 'static,
+) -> impl Future<Output = Outcome> {
+    on_thread(context, Box::new(work))
+}
+
+/// The same for every kind of work, so that its code is there once.
+async fn on_thread(context: Context, work: Box<dyn FnOnce(&Context) -> Outcome + Send>) -> Outcome {
     let (cancel, timeout, commitment) = (context.cancel.clone(), context.timeout, context.commitment.clone());
     // This panics if the system cannot start a thread.
     let work = move || {

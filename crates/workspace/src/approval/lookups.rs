@@ -16,6 +16,7 @@ use tokio::runtime::Handle;
 use crate::{approval::questions::PathQuestions, background::WhenKnown};
 use flemma_chat::OpenCall;
 use flemma_model::CallId;
+use flemma_runtime::blocking;
 use flemma_tools::{Ask, Disk, Facts, Lookup, Silent};
 
 /// The longest that a worker waits for one answer, from when somebody is about to give it.
@@ -66,7 +67,7 @@ impl Lookups {
                 let _ = tell.send((call, disk.facts()));
             };
             match Handle::try_current() {
-                Ok(threads) => drop(threads.spawn_blocking(work)),
+                Ok(threads) => blocking(&threads, Box::new(work)),
                 Err(_) => work(),
             }
         }
@@ -98,7 +99,7 @@ impl Lookups {
                 open.with(|open| open.remove(&lookup));
                 let _ = tell.send(Some(answer));
             };
-            Handle::try_current().ok()?.spawn_blocking(answer);
+            blocking(&Handle::try_current().ok()?, Box::new(answer));
             told.recv_timeout(left).ok()?;
             told.recv_timeout(patience).ok().flatten()
         })

@@ -17,6 +17,7 @@ use std::{
 use tokio::runtime::Handle;
 
 use flemma_chat::Language;
+use flemma_runtime::blocking;
 use flemma_text::truncate::{self, MAX_BYTES, MAX_LINES};
 use flemma_tools::{
     Outcome, Output, Permitted, Rendered,
@@ -246,7 +247,8 @@ impl ToolAnswer {
         match self.threads.as_ref().filter(|_| !outcome.is_small()) {
             Some(threads) => {
                 let answer = self.clone();
-                threads.spawn_blocking(move || (answer.deliver)(outcome.render(&answer.tool, &answer.places)));
+                let render = move || (answer.deliver)(outcome.render(&answer.tool, &answer.places));
+                blocking(threads, Box::new(render));
             }
             None => (self.deliver)(outcome.render(&self.tool, &self.places)),
         }

@@ -7,6 +7,7 @@
 //! conversation from being sent and its tools from running.
 
 pub(crate) mod effective;
+pub(crate) mod health;
 pub(crate) mod layers;
 pub(crate) mod notes;
 pub(crate) mod switch;

@@ -177,7 +177,7 @@ impl Switches {
             let models = models.map(|models| json!(models)).map_err(|error| UserError::new(error.to_string()));
             mailbox.job(move |this: &Self| this.shared.scripts.answered(callback, models));
         };
-        if let Err(error) = self.background.worker.models(recipient, timeouts, then) {
+        if let Err(error) = self.background.worker.models(recipient, timeouts, |_| {}, then) {
             answer(Err(UserError::new(format!("no thread could be started: {error}"))));
         }
     }
