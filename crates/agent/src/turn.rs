@@ -389,7 +389,7 @@ fn leaving_with(view: &dyn View) -> Option<Departure> {
 }
 
 /// What the user can do about a question that waits, and about any other call.
-const ANSWER: &str = "Alt-Enter opens its form, or answer in its block.";
+const ANSWER: &str = "Alt-Enter answers it.";
 const DECIDE: &str = "gA approves it, gX rejects it.";
 
 fn is_question(call: &OpenCall) -> bool {

@@ -53,7 +53,7 @@ fn a_key_that_cannot_send_words_says_why() {
     // A question is answered.
     chat.replace("status=pending", "status=pending kind=elicitation");
     chat.go();
-    let why = "info: Not sent: a question above waits. Alt-Enter opens its form, or answer in its block.";
+    let why = "info: Not sent: a question above waits. Alt-Enter answers it.";
     assert_eq!(chat.told(), [why]);
     chat.replace(" kind=elicitation", "");
     chat.replace("half a sen", "");
