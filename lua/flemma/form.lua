@@ -212,6 +212,15 @@ local function prompt(form, show, on_answer)
   end
 end
 
+--- The user has cancelled a prompt: what they have answered before is not sent, and what they have typed is kept.
+---@param form flemma.OpenForm
+local function leave(form)
+  if next(form.given) then
+    refuse(form, vim.log.levels.WARN, "you left its form, which begins anew when it is opened again")
+  end
+  finish(form)
+end
+
 --- Asks for a text.
 ---@param form flemma.OpenForm
 ---@param at integer the field
@@ -225,7 +234,7 @@ local function ask_text(form, at, problem)
     }, callback)
   end, function(typed)
     if typed == nil then
-      finish(form)
+      leave(form)
     else
       take(form, at, typed)
     end
@@ -246,7 +255,7 @@ ask = function(form, at, problem)
   end, function(item, index)
     index = index or item and vim.fn.index(field.choices, item) + 1
     if not index or index < 1 then
-      finish(form)
+      leave(form)
     elseif index == field.other and not form.is_over then
       ask_text(form, at)
     else

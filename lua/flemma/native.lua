@@ -49,7 +49,7 @@ local function advice()
   if M.given() then
     return "$FLEMMA_NATIVE is set: correct it and restart Neovim, or run `:unlet $FLEMMA_NATIVE` and :Flemma build."
   end
-  return "Build it with :Flemma build, which takes a few minutes and requires Rust 1.91 or later."
+  return ":Flemma build installs it, which takes a few minutes and requires Rust 1.91 or later."
 end
 
 --- Whether this Neovim has already loaded a library, even one of another version. It cannot load a second one.

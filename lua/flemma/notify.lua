@@ -44,7 +44,7 @@ function M.wrap(message, room)
 end
 
 --- Shows a message on the command line. Neovim asks for Enter where one does not fit, or follows another. So each of its lines
---- goes to `:messages` by itself, and the screen keeps the first.
+--- goes to `:messages` by itself, and the screen keeps the first, which says where the others are.
 ---@param message string
 ---@param level integer
 local function show(message, level)
@@ -59,15 +59,17 @@ local function show(message, level)
     })
     return
   end
-  -- With room for the sign that there is more.
-  local lines = M.wrap(message, math.max(vim.v.echospace - 2, 1))
+  local room = vim.v.echospace
+  local sign = room < 40 and " …" or " … (:messages)"
+  local fits = vim.fn.strdisplaywidth(message) <= room
+  local lines = M.wrap(message, math.max(fits and room or room - vim.fn.strdisplaywidth(sign), 1))
   for _, line in ipairs(lines) do
     vim.cmd.redraw()
     api.nvim_echo({ { line, highlights[level] } }, true, {})
   end
   if #lines > 1 then
     vim.cmd.redraw()
-    api.nvim_echo({ { lines[1] .. " …", highlights[level] } }, false, {})
+    api.nvim_echo({ { lines[1] .. sign, highlights[level] } }, false, {})
   end
 end
 

@@ -33,8 +33,9 @@ function M.apply(opts)
     -- Those that were in effect, or the library's for this case, in which nothing is approved.
     M.set(options)
   end
-  for _, problem in ipairs(problems or {}) do
-    notify.say(is_taken and vim.log.levels.WARN or vim.log.levels.ERROR, problem)
+  if problems and problems[1] then
+    local words = (is_taken and "" or "`setup` failed: ") .. table.concat(problems, "; ")
+    notify.say(is_taken and vim.log.levels.WARN or vim.log.levels.ERROR, words)
   end
   return is_taken
 end

@@ -418,6 +418,21 @@ fn every_frontmatter_of_the_documents_counts() {
 }
 
 #[test]
+fn the_answer_of_the_guide_is_sent_with_one_key() {
+    let page = file("doc/guide/approving-and-reviewing.md");
+    let answered = page.split("````markdown\n").find(|text| text.contains("kind=elicitation")).unwrap();
+    let answered = answered.split("````").next().unwrap();
+    let text = answered.replace("\n9090\n", "\n");
+    let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, [prose(&["started"])]);
+    chat.go_to("status=pending");
+    chat.nvim.input("o9090<Esc>");
+    chat.wait_for_text(answered);
+    chat.send_until("started");
+    let sent = chat.messages(0).to_string();
+    assert!(sent.contains(r#""tool_use_id":"toolu_03""#) && sent.matches("9090").count() == 2, "{sent}");
+}
+
+#[test]
 fn every_lua_snippet_runs_without_complaint() {
     let snippets = [markdown_snippets(), help_snippets(&help())].concat();
     assert!(snippets.len() >= 6, "{snippets:?}");

@@ -270,6 +270,7 @@ fn an_interrupted_call_asks_as_the_help_says() {
         let rows = nvim.screen();
         rows.iter().any(|row| row.starts_with(" ? bash") && row.ends_with("interrupted"))
             && rows.iter().any(|row| row.starts_with("It was interrupted") && row.ends_with("Run it again?"))
+            && rows.iter().any(|row| row == "  gA run again  gX reject")
     });
     second.go_to("Run it again?");
     second.nvim.command("Flemma tool:reject");

@@ -108,7 +108,7 @@ fn a_missing_library_is_reported_once_and_can_be_built() {
     let notice = |nvim: &mut Nvim| virtual_lines(nvim, "flemma.arrival");
     nvim.wait_for("the message", |nvim| said(nvim).contains("the native library is missing"));
     let whole = notice(&mut nvim).iter().map(|(_, line)| line.trim()).collect::<Vec<_>>().join(" ");
-    assert!(whole.contains("Build it with :Flemma build"), "{whole}");
+    assert!(whole.contains(":Flemma build installs it"), "{whole}");
     nvim.wait_for_screen("Flemma: the native library is missing");
     nvim.command("edit other.chat");
     assert!(notice(&mut nvim).len() > 1, "the whole of it fits into the window");

@@ -122,7 +122,11 @@ const RELEASE: &str = "require('flemma.tools').register('release', {
 #[test]
 fn a_form_asks_for_each_field_and_again_for_a_wrong_one() {
     let mut chat = waiting("release", &json!({ "version": "2" }), RELEASE);
-    chat.nvim.lua("open()", &[]);
+    // Whoever leaves it after the first field hears that nothing was sent, and what they typed is kept.
+    chat.nvim.lua("open(); choose('12'); choose(nil)", &[]);
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("release (toolu_1): not answered: you left its form"));
+    assert_eq!((chat.nvim.lua("return vim.fn.getreg('-')", &[]), answers(&mut chat)), (json!("12"), json!([])));
+    chat.nvim.lua("prompts = {}; open()", &[]);
     let first = json!({ "kind": "input", "prompt": "release: version=\"2\"  Version ", "default": "1" });
     assert_eq!(prompts(&mut chat), json!([first]));
     chat.nvim.lua("choose('two')", &[]);

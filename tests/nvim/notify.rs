@@ -44,6 +44,9 @@ fn no_message_makes_neovim_wait_for_enter() {
                     say(&mut nvim, "another one");
                     say(&mut nvim, &format!("{count} {message}"));
                     wait_for_last_row(&mut nvim, &format!("Flemma: {count}"));
+                    // What is cut says where the rest is, unless there is no room for that.
+                    let is_cut = message.len() > width && width > 30 && keys.is_empty();
+                    assert!(!is_cut || last_row(&nvim).contains(" … (:messages)"), "{}", last_row(&nvim));
                 }
             }
         }

@@ -174,7 +174,7 @@ fn a_second_key_is_told_that_this_call_was_decided() {
     for key in ["gA", "gX"] {
         chat.nvim.command("messages clear");
         chat.nvim.input(key);
-        let words = "(toolu_1): the key did nothing, because this call was decided";
+        let words = "(toolu_1): this call was decided within the last second";
         chat.nvim.wait_for(key, |nvim| said(nvim).contains(words));
     }
     share.answers();

@@ -208,10 +208,12 @@ fn a_panic_in_an_export_and_in_the_drain_leaves_neovim_alive() {
 #[test]
 fn a_misspelt_option_and_a_misspelt_command_name_the_nearest() {
     let mut nvim = Nvim::start(&Options {
-        init: "require('flemma').setup({ tools = { auto_aprove = { 'read' } } })",
+        init: "require('flemma').setup({ tools = { auto_aprove = { 'read' } }, provider = 'anthropc' })",
         ..Options::default()
     });
+    // One message has both, since the screen keeps the last one.
     nvim.wait_for("the message", |nvim| said(nvim).contains("tools.auto_approve"));
+    nvim.wait_for_screen("Flemma: `setup` failed: `provider` must be");
     nvim.command("Flemma snd");
     nvim.wait_for("the message", |nvim| said(nvim).contains("did you mean `send`?"));
 }

@@ -40,14 +40,11 @@ impl fmt::Display for Stop {
         match self {
             Self::TurnLimit(limit) => {
                 let requests = if *limit == 1 { "request" } else { "requests" };
-                write!(
-                    f,
-                    "Autopilot paused after {limit} {requests} (tools.autopilot.max_turns); press Ctrl-] to continue."
-                )
+                write!(f, "Autopilot paused after {limit} {requests}; Ctrl-] continues (tools.autopilot.max_turns).")
             }
             Self::Repetition(tools) => write!(
                 f,
-                "Autopilot paused: {tools} gave the same result for the same input three times; press Ctrl-] to continue."
+                "Autopilot paused; Ctrl-] continues: {tools} gave the same result for the same input three times."
             ),
             Self::Budget(overrun) => write!(f, "Autopilot paused: {overrun}; press Ctrl-] to go on."),
             Self::Incomplete => f.write_str("The reply is not complete."),

@@ -20,9 +20,7 @@ use super::{
 use flemma_chat::{AwaitKind, Awaiting, OpenCall, Status, Tail};
 use flemma_model::ToolInput;
 
-const WORDS_HELD: &str = "All calls have their results, and your text below them was not sent.";
-
-const WORDS_WAIT: &str = "Your text was not sent, because a call above it waits for you.";
+const WORDS_HELD: &str = "The text below the results was not sent.";
 
 /// What a conversation is at, as far as its document does not say it: the state machine.
 #[derive(Debug, Default)]
@@ -234,7 +232,7 @@ impl Turn {
             ReviewCause::Round | ReviewCause::Decision if calls.is_empty() && goes_on => {
                 if view.tail() == Tail::Unanswered && !self.sends_words && !settings.is_unattended {
                     self.give_up(RequestKind::Reply, step);
-                    step.advise(Level::Info, WORDS_HELD, "Press Ctrl-] to send it.");
+                    step.advise(Level::Info, WORDS_HELD, "Ctrl-] sends it.");
                 } else if view.outbox().steers {
                     self.post(Departure::Steering, step);
                 } else {
@@ -251,7 +249,11 @@ impl Turn {
         let waiting = calls.iter().find(|call| call.awaiting().is_some_and(is_users));
         let is_attended = waiting.is_some() && !step.view.settings().is_unattended;
         if is_attended && self.sends_words && step.view.tail() == Tail::Unanswered {
-            step.advise(Level::Info, WORDS_WAIT, "Approve or reject it first.");
+            let (what, advice) = match waiting {
+                Some(call) if is_question(call) => ("question", ANSWER),
+                _ => ("call", DECIDE),
+            };
+            step.advise(Level::Info, format!("Not sent: a {what} above waits."), advice);
         }
         self.phase = Phase::Idle;
         if let Some(call) = waiting {
@@ -386,6 +388,14 @@ fn leaving_with(view: &dyn View) -> Option<Departure> {
     }
 }
 
+/// What the user can do about a question that waits, and about any other call.
+const ANSWER: &str = "Alt-Enter answers it.";
+const DECIDE: &str = "gA approves it, gX rejects it.";
+
+fn is_question(call: &OpenCall) -> bool {
+    call.awaiting().is_some_and(|wait| wait.kind == AwaitKind::Elicitation)
+}
+
 /// A key that takes the next step changes nothing where all calls wait for the user: says what does.
 fn say_what_waits(step: &mut Step<'_>) {
     let (view, calls) = (step.view, step.view.open_calls());
@@ -397,14 +407,9 @@ fn say_what_waits(step: &mut Step<'_>) {
         return;
     }
     let (words, advice) = match &calls[..] {
-        [call] if call.awaiting().is_some_and(|wait| wait.kind == AwaitKind::Elicitation) => {
-            (format!("`{}` waits for your answer.", call.name), "Alt-Enter opens the form.")
-        }
-        [call] => (format!("`{}` waits for you.", call.name), "Alt-Enter runs it, `:Flemma tool:reject` rejects it."),
-        calls => (
-            format!("{} calls wait for you.", calls.len()),
-            "Alt-Enter runs the one under the cursor, `:Flemma tool:reject` rejects it.",
-        ),
+        [call] if is_question(call) => (format!("`{}` waits.", call.name), ANSWER),
+        [call] => (format!("`{}` waits.", call.name), DECIDE),
+        calls => (format!("{} calls wait.", calls.len()), "]w goes there, gA approves, gX rejects."),
     };
     step.advise(Level::Info, words, advice);
 }

@@ -247,10 +247,10 @@ impl Peer {
         };
         let facts = Facts { host, key: &key, code: &code, scope: &self.scope };
         (self.vendor.headline)(failure, &facts).unwrap_or_else(|| match failure {
-            VendorFailure::Key if self.key.is_none() && self.secrets().next().is_none() => {
-                format!("{host} requires a key ({code}); set {key_variable}")
+            VendorFailure::Key if !self.secrets().any(|(_, hide)| hide == Redaction::Parts) && self.key.is_none() => {
+                format!("set {key_variable}: {host} requires a key ({code})")
             }
-            VendorFailure::Key => format!("{host} does not accept {key} ({code})"),
+            VendorFailure::Key => format!("check {key}: not accepted by {host} ({code})"),
             VendorFailure::Forbidden => format!("{host} does not allow this with {key} ({code})"),
             VendorFailure::Credit => format!(
                 "{host} refused the request because the account has no credit ({code}); check its balance and limits"

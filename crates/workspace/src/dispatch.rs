@@ -109,6 +109,9 @@ impl Workspace {
         if self.admission.instructions_were_answered(conversation, is_yes) {
             return;
         }
+        if !is_yes {
+            self.shared.host.notify(Level::Info, "not trusted: nothing is run or sent. Ctrl-] asks again");
+        }
         if conversation.gate.borrow_mut().asks_about_files() {
             let next = conversation.gate.borrow_mut().files_were_answered(is_yes);
             self.admission.pass(conversation, next);
@@ -147,7 +150,7 @@ impl Workspace {
     fn decide(&self, conversation: &Conversation, lines: Range<usize>, wish: impl FnOnce(Vec<CallId>) -> Wish) {
         let calls = conversation.page.calls_in(lines);
         if calls.is_empty() {
-            let message = "no call is pending here; move the cursor to its block, or select several";
+            let message = "no call is pending here; ]w moves to the next one, or select several";
             return self.shared.host.notify(Level::Info, message);
         }
         self.ownership.want_alone(conversation, wish(calls));

@@ -127,7 +127,7 @@ function M.show(opts)
       require("flemma.view.cursor").watch(buf)
     end)
   end
-  native("event", buf, "used", { path = api.nvim_buf_get_name(buf), is_entered = true })
+  native("event", buf, "used", { path = api.nvim_buf_get_name(buf), cwd = vim.fn.getcwd(), is_entered = true })
   return buf, win
 end
 
@@ -139,17 +139,10 @@ function M.new(title)
   return M.show({ new = true, title = title })
 end
 
---- Shows the conversation of the project, or hides its window: `:Flemma toggle`. What is in it goes on, and nothing of it is lost.
+--- Shows the conversation of the project, or hides the one on the screen: `:Flemma toggle`. What is in it goes on, and nothing of it is lost.
 ---@param layout? flemma.Layout instead of `conversations.layout`; a window in another layout changes to this one
 function M.toggle(layout)
-  local path, unknown = M.last()
-  if unknown then
-    return refuse(unknown)
-  end
-  local root = path and project_of(path)
-  local shown = windows.find_own(function(buf)
-    return root ~= nil and M.project(buf) == root
-  end)
+  local shown = windows.find_own(require("flemma.buffer.target").is_attached)
   if not shown[1] then
     M.show({ layout = layout })
     return
@@ -210,7 +203,7 @@ function M.meant(is_call)
     end
     buf = vim.fn.bufadd(path)
     if not require("flemma.buffer.target").is_attached(buf) then
-      return nil, ("the project's conversation, %s, is not open; `:Flemma toggle` shows it"):format(vim.fs.basename(path))
+      return nil, ("`:Flemma toggle` opens the project's conversation: %s is not open"):format(vim.fs.basename(path))
     end
   end
   local meant = { buf = buf, win = win, title = M.title(buf) }
@@ -227,7 +220,8 @@ function M.follow(buf, group)
     buffer = buf,
     desc = "Flemma: note which conversation of the project was used last, and its title",
     callback = function(args)
-      native("event", buf, "used", { path = api.nvim_buf_get_name(buf), is_entered = args.event == "BufEnter" })
+      local used = { path = api.nvim_buf_get_name(buf), cwd = vim.fn.getcwd(), is_entered = args.event == "BufEnter" }
+      native("event", buf, "used", used)
       vim.b[buf].flemma_title = native("state", buf, "title")
     end,
   })

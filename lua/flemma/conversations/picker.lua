@@ -136,9 +136,7 @@ function M.open(words)
   list(function(rows, problem)
     local found = rows and (words and named(rows, words) or rows)
     if not rows or not found then
-      say(vim.log.levels.ERROR, problem or "the conversations cannot be listed")
-    elseif not rows[1] then
-      say(vim.log.levels.INFO, "no conversation yet; `:Flemma new` begins one")
+      say(vim.log.levels.WARN, problem or "the conversations cannot be listed")
     elseif not found[1] then
       say(vim.log.levels.ERROR, ("no conversation of this project is called `%s`; `:Flemma open` lists all"):format(words))
     elseif words and not found[2] then

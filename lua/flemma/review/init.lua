@@ -269,6 +269,7 @@ function M.open()
     decision.close(before)
   end
   local place = { api.nvim_get_current_win(), api.nvim_get_current_buf(), "n" }
+  require("flemma.view.cursor").watch(chat)
   if api.nvim_get_mode().mode:find("^i") then
     vim.cmd.stopinsert()
   end

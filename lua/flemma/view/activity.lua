@@ -45,7 +45,9 @@ local function draw(buf)
   if now.text then
     below.place(buf, { { { spinner .. " " .. now.text, "FlemmaSpinner" } } })
   end
+  local options, first, last = require("flemma.options").get(), require("flemma.view.cards").raw(buf)
   for _, tool in ipairs(now.running) do
+    local is_raw = not (options and options.looks.enabled) or first and first <= tool.line and tool.line < last
     local lines = {}
     for _, line in ipairs(tool.latest) do
       local chunks = {}
@@ -57,7 +59,7 @@ local function draw(buf)
     end
     api.nvim_buf_set_extmark(buf, live, tool.line, 0, {
       virt_text = { { (" %s "):format(spinner), "FlemmaSpinner" } },
-      virt_text_pos = "overlay",
+      virt_text_pos = is_raw and "eol" or "overlay",
       priority = 200,
       virt_lines = #lines > 0 and lines or nil,
     })

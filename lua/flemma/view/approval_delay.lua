@@ -81,8 +81,8 @@ function M.allows(since, tool, id)
     return true
   end
   refused = time
-  local words = is_next and "%s (%s): the key did nothing, because %s was decided within the last second. Press it again"
-    or "%s (%s) has only just appeared, so the key did nothing. Look at it, and press the key again"
+  local words = is_next and "press the key again to decide about %s (%s): %s was decided within the last second"
+    or "press the key again: %s (%s) has only just appeared"
   require("flemma.notify").say(vim.log.levels.WARN, words:format(tool, id, last == id and "this call" or "another call"))
   return false
 end

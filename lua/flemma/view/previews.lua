@@ -27,7 +27,7 @@ local groups = {
 ---@field line integer from 0: the first line of the status block
 ---@field text string
 ---@field asks boolean whether the text is a question to the user
----@field is_decided boolean whether the user's keys decide whether the call runs
+---@field keys string[][] what the user's keys do with the call: the action of each, and a word for it
 ---@field diff? { kind: string, text: string }[]
 ---@field files string[] the files that the call would write
 
@@ -74,22 +74,12 @@ end
 ---@return string line empty if it has none
 local function keys_for(buf, preview, width)
   local line = ""
-  local function add(action, word)
-    local key = (M.keys[buf] or {})[action]
-    local longer = key and ("%s  %s %s"):format(line, key, word)
+  for _, offer in ipairs(preview.keys) do
+    local key = (M.keys[buf] or {})[offer[1]]
+    local longer = key and ("%s  %s %s"):format(line, key, offer[2])
     if longer and api.nvim_strwidth(longer) <= width then
       line = longer
     end
-  end
-  if preview.asks then
-    add("tool_execute", "answer")
-  elseif preview.is_decided then
-    add("tool_approve", "approve")
-    add("tool_reject", "reject")
-    add("tool_approve_always", "always")
-  end
-  if #preview.files > 0 then
-    add("tool_review", "review")
   end
   return line
 end

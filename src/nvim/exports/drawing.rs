@@ -11,7 +11,7 @@ use flemma_workspace::{Chunk, LookStyle, Signs};
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // previews(buffer, width, first) -> the previews of a few open calls from this one on, counted from 0, and where to go on. Each is { line, text, asks, is_decided, added?,
+    // previews(buffer, width, first) -> the previews of a few open calls from this one on, counted from 0, and where to go on. Each is { line, text, asks, keys, added?,
     // removed?, diff, files } for each status block that is empty and waits; `asks`
     // says whether the text is a question, `diff` is a list of { kind, text }, and `files` are those that the call would write
     exports.add("previews", |lua, binding, (buffer, width, first): (i32, usize, usize)| {

@@ -37,8 +37,8 @@ enum BufferEvent {
     Saved { path: String },
     // Neovim has read or written the file of this name, which has the buffer's text.
     OnDisk { path: BString },
-    // The user looks at it, or, if not `is_entered`, it was written.
-    Used { path: BString, is_entered: bool },
+    // The user looks at it while this is the working directory, or, if not `is_entered`, it was written.
+    Used { path: BString, cwd: BString, is_entered: bool },
     // What a diagnostic is about may be gone.
     Diagnosed,
 }
@@ -169,10 +169,10 @@ fn take(binding: &Binding, buffer: i32, event: BufferEvent) -> Option<bool> {
         BufferEvent::Edited => workspace.noticed(buffer),
         BufferEvent::Saved { path } => workspace.saving.saved(buffer, path),
         BufferEvent::OnDisk { path } => workspace.saving.on_disk(buffer, &convert::path(path)),
-        BufferEvent::Used { path, is_entered } => {
+        BufferEvent::Used { path, cwd, is_entered } => {
             let path = convert::path(path);
             if path.is_absolute() {
-                workspace.projects.conversation_used(&path, is_entered);
+                workspace.projects.conversation_used(&path, &convert::path(cwd), is_entered);
             }
         }
         BufferEvent::Diagnosed => workspace.diagnose_again(buffer),

@@ -155,6 +155,9 @@ fn always_writes_nothing_where_it_would_do_nothing() {
     for (command, setup, why) in [("echo one", policy, why), ("bash -c 'echo one'", Setup::default(), no_rule)] {
         let chat = waiting(&[command], setup);
         let before = chat.text();
+        // The keys below the card do not offer it.
+        let keys = &chat.workspace.views.previews(&chat.conversation(), 80, 0).0[0].keys;
+        assert_eq!(keys[..], [("tool_approve", "approve"), ("tool_reject", "reject")]);
         chat.always("Tool Result");
         chat.wait_for_words(why);
         assert_eq!(chat.text(), before);

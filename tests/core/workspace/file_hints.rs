@@ -34,7 +34,8 @@ fn a_name_of_a_file_that_is_no_reference_is_told() {
         (@src/main.rs#L1-L2) and @Makefile
         @a%20b.txt
         **@src/main.rs**
-        @missing.md, @src, @src/, @README.md/x, @/missing";
+        @missing.md, @src, @src/, @README.md/x, @/missing
+        Look at @bufer, and at @diagnostic";
     let chat = with_files(&text.replace("        ", ""), json!({}));
     assert_eq!(
         hints(&chat),
@@ -42,6 +43,7 @@ fn a_name_of_a_file_that_is_no_reference_is_told() {
             (1, "`@./README.md` attaches this file".to_owned()),
             (2, "`@./src/main.rs#L1-L2` attaches this file".to_owned()),
             (3, "`@./a%20b.txt` attaches this file".to_owned()),
+            (6, "this attaches nothing; did you mean `@buffer`?".to_owned()),
         ]
     );
     let absolute = format!("@You:\n@{}", chat.work("README.md").display());

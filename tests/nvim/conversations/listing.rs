@@ -120,6 +120,7 @@ fn a_name_opens_a_conversation_and_completion_has_the_titles() {
     nvim.input(":Flemma open<CR>");
     nvim.wait_for("the advice", |nvim| said(nvim).contains("no conversation yet; `:Flemma new` begins one"));
     let folder = nvim.work().join("code/talk");
+    assert!(said(nvim).contains(&format!("{} (`conversations.folder`)", folder.display())), "{}", said(nvim));
     put(&folder, "a.chat", "@You:\nFix the parser\n", 10);
     put(&folder, "b.chat", "@You:\nFix the lexer | 100% \"now\"\n", 20);
     // Those in the state directory are still there.

@@ -47,6 +47,19 @@ fn a_new_conversation_leaves_no_file_unless_it_is_written() {
 }
 
 #[test]
+fn a_conversation_that_was_opened_by_its_name_is_the_projects() {
+    let mut nvim = start();
+    nvim.command("split code/notes.chat");
+    nvim.wait_for("the conversation", |nvim| nvim.text() == "@You:\n\n");
+    for _ in 0..2 {
+        nvim.input(":Flemma toggle<CR>");
+        nvim.wait_for("the hidden window", |nvim| windows(nvim) == ["main.rs"]);
+        nvim.input(":Flemma toggle<CR>");
+        nvim.wait_for("its window", |nvim| current(nvim) == "notes.chat" && windows(nvim).len() == 2);
+    }
+}
+
+#[test]
 fn hiding_a_window_loses_nothing_and_stops_nothing() {
     let gate = Gate::new();
     let stream = Stream::new().text(&["First ", "and last."]).end("end_turn");

@@ -211,6 +211,8 @@ fn a_call_is_reviewed_as_it_follows_the_one_above() {
     wait_for_chat(&mut chat);
     chat.wait_until_idle();
     assert_eq!(content(&chat, "a.txt"), lines());
+    // The cursor is on the call that is to be decided first, as after a key in the conversation.
+    chat.go_to("**Tool Use:** `edit` (`toolu_2`)");
     open(&mut chat);
     for command in ["tabnext", "call search('Tool Result:.*toolu_1', 'w')", "Flemma tool:approve", "tabnext"] {
         chat.nvim.command(command);

@@ -125,7 +125,7 @@ fn the_key_says_why_there_is_nothing_to_review() {
     let command = json!({ "label": null, "command": "true", "timeout": null });
     let question = json!({ "question": "Which colour?", "options": ["red", "green"], "default": null });
     for (tool, input, words) in [
-        ("bash", command, "`bash` changes no file"),
+        ("bash", command, "`bash` has no diff to show"),
         ("ask_user", question, "`ask_user` asks a question; Alt-Enter answers it"),
     ] {
         let mut chat = waiting(&[], tool, &input, "");

@@ -18,6 +18,10 @@ fn left(chat: &mut super::Chat) -> Vec<String> {
 fn the_key_shows_the_change_and_ga_approves_it() {
     let mut chat = one_edit();
     wait_for_own_keys(&mut chat.nvim);
+    // The window in which the conversation was sent stays where it is: the user decides in this one.
+    chat.nvim.command("split");
+    let others = "return vim.fn.line('.', vim.fn.win_getid(2))";
+    let other = chat.nvim.lua(others, &[]);
     let before = traces(&mut chat.nvim);
     open(&mut chat);
     assert_eq!(left(&mut chat)[4], "line 5");
@@ -32,6 +36,7 @@ fn the_key_shows_the_change_and_ga_approves_it() {
     chat.wait_until_idle();
     let after = traces(&mut chat.nvim);
     assert_eq!(before, after);
+    assert_eq!(chat.nvim.lua(others, &[]), other);
 }
 
 #[test]

@@ -12,8 +12,8 @@ fn round(harness: &Harness, n: usize, path: &str, output: &str) {
     harness.tool(&id, output);
 }
 
-const LOOP: &str = "warn: Autopilot paused: read gave the same result for the same input three times; press Ctrl-] to \
-                    continue.";
+const LOOP: &str =
+    "warn: Autopilot paused; Ctrl-] continues: read gave the same result for the same input three times.";
 
 #[test]
 fn autopilot_pauses_after_max_turns_and_a_key_goes_on() {
@@ -26,7 +26,7 @@ fn autopilot_pauses_after_max_turns_and_a_key_goes_on() {
     assert_eq!(harness.requests(), 2);
     assert_eq!(
         harness.told(),
-        ["warn: Autopilot paused after 2 requests (tools.autopilot.max_turns); press Ctrl-] to continue."]
+        ["warn: Autopilot paused after 2 requests; Ctrl-] continues (tools.autopilot.max_turns)."]
     );
     assert!(!harness.session.is_busy());
     harness.go();

@@ -6,8 +6,7 @@ use proptest::{prelude::*, sample::Index};
 
 use super::harness::Harness;
 
-const HELD: &str =
-    "info: All calls have their results, and your text below them was not sent. Press Ctrl-] to send it.";
+const HELD: &str = "info: The text below the results was not sent. Ctrl-] sends it.";
 
 impl Harness {
     #[track_caller]
@@ -50,11 +49,16 @@ fn a_key_that_cannot_send_words_says_why() {
     let chat = typed();
     chat.go();
     assert_eq!((chat.requests(), chat.statuses()), (1, vec!["a pending".to_owned()]));
-    let why = "info: Your text was not sent, because a call above it waits for you. Approve or reject it first.";
+    assert_eq!(chat.told(), ["info: Not sent: a call above waits. gA approves it, gX rejects it."]);
+    // A question is answered.
+    chat.replace("status=pending", "status=pending kind=elicitation");
+    chat.go();
+    let why = "info: Not sent: a question above waits. Alt-Enter answers it.";
     assert_eq!(chat.told(), [why]);
+    chat.replace(" kind=elicitation", "");
     chat.replace("half a sen", "");
     chat.go();
-    assert_eq!(chat.told(), ["info: `bash` waits for you. Alt-Enter runs it, `:Flemma tool:reject` rejects it."]);
+    assert_eq!(chat.told(), ["info: `bash` waits. gA approves it, gX rejects it."]);
 }
 
 #[test]
@@ -64,9 +68,7 @@ fn a_key_that_changes_nothing_says_what_waits() {
     chat.calls([("a", "bash"), ("b", "bash")]);
     assert_eq!(chat.told(), [""; 0], "the calls have just begun to wait");
     chat.go();
-    let words =
-        "info: 2 calls wait for you. Alt-Enter runs the one under the cursor, `:Flemma tool:reject` rejects it.";
-    assert_eq!(chat.told(), [words]);
+    assert_eq!(chat.told(), ["info: 2 calls wait. ]w goes there, gA approves, gX rejects."]);
 }
 
 #[test]

@@ -61,16 +61,22 @@ fn a_reply_limit_that_is_too_high_is_not_a_context_overflow() {
 fn a_server_that_wants_a_key_says_which_variable_holds_it() {
     let body = json!({"error": {"message": "No auth credentials found", "code": 401}}).to_string();
     let error = Stream::refuse(401, body.clone());
-    assert!(error.message.starts_with("openrouter.ai does not accept the key in OPENAI_COMPATIBLE_API_KEY"), "{error}");
+    assert!(
+        error.message.starts_with("check the key in OPENAI_COMPATIBLE_API_KEY: not accepted by openrouter.ai"),
+        "{error}"
+    );
 
     let keyless = |headers: Headers| {
         let options = json!({"base_url": "https://openrouter.ai/api/v1", "headers": headers});
         provider_of("openai_compatible", options, Environment::new(|_| None))
     };
-    let error = exchange(&keyless(Headers::default()), &hello()).unwrap().1.decode_error(&response(401, body.clone()));
+    // This header is none that a key would be in.
+    let mut headers = Headers::default();
+    headers.insert("x-title", "my-application").unwrap();
+    let error = exchange(&keyless(headers), &hello()).unwrap().1.decode_error(&response(401, body.clone()));
     assert_eq!(
         error.message,
-        "openrouter.ai requires a key (401); set OPENAI_COMPATIBLE_API_KEY: No auth credentials found"
+        "set OPENAI_COMPATIBLE_API_KEY: openrouter.ai requires a key (401): No auth credentials found"
     );
 
     let mut headers = Headers::default();
@@ -79,7 +85,7 @@ fn a_server_that_wants_a_key_says_which_variable_holds_it() {
     let error = decoder.decode_error(&response(401, "{\"detail\": \"you sent Bearer of-mine\"}"));
     assert_eq!(
         error.message,
-        "openrouter.ai does not accept the headers in `parameters.openai_compatible.headers` (401): you sent …"
+        "check the headers in `parameters.openai_compatible.headers`: not accepted by openrouter.ai (401): you sent …"
     );
 }
 

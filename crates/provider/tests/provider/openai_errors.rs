@@ -23,7 +23,7 @@ fn a_key_that_is_not_accepted_names_its_variable() {
     assert_eq!(error.kind, ErrorKind::Authentication);
     assert_eq!(
         error.message,
-        "api.openai.com does not accept the key in OPENAI_API_KEY (401): Incorrect API key provided: …."
+        "check the key in OPENAI_API_KEY: not accepted by api.openai.com (401): Incorrect API key provided: …."
     );
     let error = vendor(403, "request_forbidden", "unsupported_country_region_territory", "Country not supported");
     assert_eq!(error.kind, ErrorKind::Authentication);

@@ -367,7 +367,7 @@ impl Approval {
         let questions = self.questions_of(conversation, &definition, call, input);
         if questions.writes_start_up(&known.disk(&call.id)) {
             return Err(UserError::new(
-                "the call writes a file that a program reads when it starts, which asks every time; approve it without `always`",
+                "approve it without `always`: it writes a file that a program reads when it starts, which asks every time",
             ));
         }
         let lookups = self.lookups.clone();

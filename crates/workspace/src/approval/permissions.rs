@@ -24,14 +24,14 @@ use crate::{
 };
 use flemma_agent::{Level, Verdict};
 use flemma_config::{AgentOptions, Config};
-use flemma_model::{CallId, ModelError, UserError};
+use flemma_model::{CallId, ModelError, ToolInput, UserError};
 use flemma_text::escape_controls;
 use flemma_tools::{
-    Access, AgentBase, Agents, Definition, Disk, FileClass, Judged, Linked, Owner, PathKind, Permitted, Protected,
-    TurnTools,
+    Access, AgentBase, Agents, Definition, Disk, Facts, FileClass, Judged, Linked, Owner, PathKind, Permitted,
+    Protected, TurnTools,
     builtin::{Readable, missing_file},
     paths,
-    rules::{DeniedPaths, Names, SHELL_TOOL},
+    rules::{self, DeniedPaths, Names, PathBase, SHELL_TOOL, Target},
 };
 
 /// The agent of a file whose frontmatter has a mistake: it may have named one.
@@ -121,7 +121,7 @@ impl Permissions {
             (None, Ok(())) => return Ok(judged),
             (None, Err(problem)) => problem,
             (Some(silent), _) if is_answered => {
-                let words = format!("This call did not run: {silent}, so it is not known whether it is permitted.");
+                let words = format!("This call did not run: {silent}, so it is not known whether it is allowed.");
                 ModelError::new(words)
             }
             (Some(silent), _) => return Err(Verdict::Unclear(unanswered(&silent))),
@@ -158,6 +158,16 @@ impl Permissions {
     pub(crate) fn runs_elsewhere(&self, place: &Place, tool: &str) -> Option<PathBuf> {
         let folder = self.working_directory(place, tool);
         (tool == SHELL_TOOL && folder_of(&place.file).is_some_and(|own| own != folder)).then_some(folder)
+    }
+
+    /// Whether a rule can let calls like this one run without asking, as far as that is known without the disk.
+    pub(crate) fn has_rule(&self, place: &Place, definition: &Definition, input: &ToolInput) -> bool {
+        let ToolInput::Json(input) = input else { return false };
+        let base = PathBase { disk: Disk::known(Facts::default()), ..path_base(place) };
+        let target = Target::of(definition, input, &base);
+        let is_covered = || rules::suggest(&definition.name, &target.subject(), &base).is_some();
+        let never = definition.always_asks || self.shared.options.is_policy_function.get();
+        !never && (!matches!(target, Target::Command(_)) || is_covered())
     }
 
     /// Why a tool may not use a file, for tools in Lua that judge paths themselves: the user denies reading it, an agent does not
@@ -211,7 +221,7 @@ impl Permissions {
 
     /// Notes in the log that a call was not permitted.
     pub(crate) fn log_not_permitted(&self, tool: &str, problem: &ModelError) {
-        self.shared.log(Level::Info, &format!("a call of `{tool}` is not permitted: {problem}"));
+        self.shared.log(Level::Info, &format!("a call of `{tool}` is not allowed: {problem}"));
     }
 
     /// What the messages of a conversation may refer to.

@@ -52,8 +52,8 @@ pub enum RowState {
 }
 
 impl Lists {
-    /// Lists the conversations of the project in which `start` is, or of `cwd` if it is in none, the newest first. `then` gets them
-    /// when the disk has been read, which happens away from the main thread. What is open here is listed as it is in the editor,
+    /// Lists the conversations of the project in which `start` is, or of `cwd` if it is in none, the newest first. `then` gets them,
+    /// or why there are none, when the disk has been read, which happens away from the main thread. What is open here is listed as it is in the editor,
     /// also if it has no file yet, and if its file is anywhere else below the root.
     pub fn list_conversations(
         &self,
@@ -77,10 +77,15 @@ impl Lists {
         let named = folders[0].clone();
         let open: Vec<PathBuf> = self.open_below(&root).into_keys().collect();
         let then = move |this: &Self, found: io::Result<(Vec<ListedConversation>, Dates)>| {
-            let rows = found.map(|(found, dates)| this.rows(&root, found, &dates)).map_err(|error| {
-                UserError::new(format!("the conversations in {} cannot be listed: {error}", named.display()))
-            });
-            then(this, rows);
+            let named = named.display();
+            let rows = match found.map(|(found, dates)| this.rows(&root, found, &dates)) {
+                Ok(rows) if rows.is_empty() => Err(format!(
+                    "no conversation yet; `:Flemma new` begins one. They are looked for in {named} (`conversations.folder`)"
+                )),
+                Ok(rows) => Ok(rows),
+                Err(error) => Err(format!("the conversations in {named} cannot be listed: {error}")),
+            };
+            then(this, rows.map_err(UserError::new));
         };
         let look = move || {
             let date = |path: PathBuf| Some((fs::metadata(&path).and_then(|file| file.modified()).ok()?, path));

@@ -66,9 +66,16 @@ impl ProjectConversations {
     }
 
     /// The user looks at a conversation, or it was written: it is the one of its project that was used last. `is_entered` is
-    /// false for a write, which may be that of a conversation out of sight.
-    pub fn conversation_used(&self, file: &Path, is_entered: bool) {
-        let Some(root) = self.shared.project_of(file) else { return };
+    /// false for a write, which may be that of a conversation out of sight. One that is not in the folder for conversations counts for
+    /// the project around it, or for `cwd`, until the editor ends.
+    pub fn conversation_used(&self, file: &Path, cwd: &Path, is_entered: bool) {
+        let Some(root) = self.shared.project_of(file) else {
+            let (root, file) = (self.find_root(file, cwd), file.to_owned());
+            if is_entered {
+                self.background.run(root, move |this: &Self, root| _ = this.shared.projects.note(root, &file));
+            }
+            return;
+        };
         let is_news = if is_entered {
             self.shared.projects.note(root.clone(), file)
         } else {

@@ -11,6 +11,8 @@ use std::{
 };
 
 use crate::{Conversation, HostEffect, components::Completions};
+use flemma_chat::EditorSubject;
+use flemma_text::suggest::nearest;
 use flemma_tools::Access;
 
 /// How long it is believed that there is a file, or none.
@@ -85,9 +87,16 @@ impl Completions {
             if is_due {
                 unknown.push(path);
             }
+            let subjects = EditorSubject::ALL.into_iter().map(EditorSubject::as_str);
+            let word = name.path.to_str().filter(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic()));
+            let subject = || word.and_then(|word| nearest(word, subjects));
+            let hint = match is_file {
+                true => Some(format!("`{}` attaches this file", name.reference)),
+                false => subject().map(|near| format!("this attaches nothing; did you mean `@{near}`?")),
+            };
             // One for each line is enough.
-            if is_file && hints.last().is_none_or(|(line, _)| *line != name.line) {
-                hints.push((name.line, format!("`{}` attaches this file", name.reference)));
+            if hints.last().is_none_or(|(line, _)| *line != name.line) {
+                hints.extend(hint.map(|hint| (name.line, hint)));
             }
         }
         if !unknown.is_empty() && conversation.bare_names.begin() {

@@ -54,7 +54,8 @@ impl Reviews {
         let found = calls.iter().rfind(|(key, _)| key.id == *call && !conversation.session.is_working_on(call));
         let Some((key, call)) = found.cloned() else {
             let waiting = conversation.page.open_call(call).filter(|_| !conversation.session.is_working_on(call));
-            let state = if conversation.session.is_new(call) { "is being judged" } else { "changes no file" };
+            let is_new = conversation.session.is_new(call);
+            let state = if is_new { "is being judged" } else { "has no diff to show; its input is in its block" };
             let problem = waiting.map_or_else(
                 || format!("there is no call `{call}` that waits and would change a file"),
                 |open| format!("`{}` {state}", open.name),

@@ -37,8 +37,8 @@ pub struct Preview {
     pub diff: Vec<PreviewLine>,
     /// Whether the text is a question to the user.
     pub asks: bool,
-    /// Whether the user's keys decide whether the call runs.
-    pub is_decided: bool,
+    /// What the user's keys do with the call: the action of a key, and a word for it.
+    pub keys: Vec<(&'static str, &'static str)>,
     /// The files that the call would write, if that is known: absolute, with links resolved.
     pub files: Vec<String>,
 }
@@ -168,13 +168,34 @@ impl Views {
             let lines = wrap(&format!("  in {}", folder.display()), width).into_iter();
             preview.diff.extend(lines.map(|text| PreviewLine { kind: "call", text }));
         }
-        preview.is_decided = awaiting.as_ref().is_some_and(|awaiting| awaiting.kind == AwaitKind::Approval);
-        // Whether a call that was interrupted is to run again, if its block asks that.
-        if let Some(question) = awaiting.and_then(|awaiting| awaiting.question).filter(|asks| asks == INTERRUPTED) {
-            preview.diff.insert(0, PreviewLine { kind: "warning", text: preview::clip(&question, width) });
-        }
         preview.asks = definition.is_some_and(|definition| matches!(definition.executor, Executor::Human));
-        self.with_change(conversation, call, preview, width)
+        let is_decided = awaiting.as_ref().is_some_and(|awaiting| awaiting.kind == AwaitKind::Approval);
+        // Whether a call that was interrupted is to run again, if its block asks that.
+        let question = awaiting.and_then(|awaiting| awaiting.question).filter(|asks| asks == INTERRUPTED);
+        if let Some(question) = &question {
+            preview.diff.insert(0, PreviewLine { kind: "warning", text: preview::clip(question, width) });
+        }
+        let mut preview = self.with_change(conversation, call, preview, width);
+        preview.keys = match (preview.asks, is_decided) {
+            (true, _) => vec![("tool_execute", "answer")],
+            (false, true) if question.is_some() => vec![("tool_approve", "run again"), ("tool_reject", "reject")],
+            (false, true) => vec![("tool_approve", "approve"), ("tool_reject", "reject")],
+            (false, false) => Vec::new(),
+        };
+        let may_always = definition.is_some_and(|definition| self.permissions.has_rule(place, definition, &call.input));
+        if preview.keys.len() == 2 && question.is_none() && may_always && !self.asks_always(conversation, call) {
+            preview.keys.push(("tool_approve_always", "always"));
+        }
+        if !preview.files.is_empty() {
+            preview.keys.push(("tool_review", "review"));
+        }
+        preview
+    }
+
+    /// Whether the call would write a file of which writing asks every time.
+    fn asks_always(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        let found = conversation.proposals.found(&call.key());
+        found.is_some_and(|found| found.is_ok_and(|ready| ready.proposal.files.iter().any(|file| file.is_start_up)))
     }
 
     /// Adds what a call would write, which the user is shown with that.
