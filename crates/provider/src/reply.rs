@@ -280,10 +280,8 @@ impl<R: ReadReply> StreamDecoder<R> {
                     let call = (name.clone(), input.clone());
                     if is_made_up(id) && self.calls.contains(&call) {
                         faults.push("the same call came twice");
-                    } else if matches!(input, ToolInput::Json(json) if json.to_string().contains(char::REPLACEMENT_CHARACTER))
-                    {
-                        // The decoders put it in the place of what they cannot read. Where the model means it, one question too many is asked.
-                        faults.push("a character in the input of a call cannot be read");
+                    } else {
+                        faults.extend(unreadable(input));
                     }
                     self.calls.push(call);
                 }
@@ -379,6 +377,15 @@ pub(super) fn tool_input(json: String, given: Value) -> ToolInput {
         Some(value) => ToolInput::Json(value),
         None => ToolInput::Malformed(json),
     }
+}
+
+/// What is wrong with an input that has the character which decoders put in the place of what they cannot read. Where the model means
+/// it, one question too many is asked.
+pub(super) fn unreadable(input: &ToolInput) -> Option<&'static str> {
+    let ToolInput::Json(json) = input else { return None };
+    json.to_string()
+        .contains(char::REPLACEMENT_CHARACTER)
+        .then_some("a character in the input of a call cannot be read")
 }
 
 /// More prose, if there is any.
