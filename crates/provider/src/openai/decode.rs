@@ -20,7 +20,7 @@
 //! | `response.reasoning_summary_text.done`            | ignored on purpose: the deltas once more                   |
 //! | `response.reasoning_text.done`                    | ignored on purpose: the deltas once more                   |
 //! | `response.function_call_arguments.delta`          | handled                                                    |
-//! | `response.function_call_arguments.done`           | handled: all of them, instead of the deltas                |
+//! | `response.function_call_arguments.done`           | handled: all of them; see [`super::versions`]              |
 //! | `response.output_item.done`                       | handled: the item is complete; makes up for missing deltas |
 //! | `response.completed`, `response.incomplete`       | handled: the reply is complete; usage; makes up for items  |
 //! | a whole response in place of an event             | handled like them                                          |
@@ -46,19 +46,20 @@
 //! | any other               | ignored on purpose: no such tool is offered                                             |
 //!
 //! Several items may be open at a time, and an event belongs to the one that it names by its place or an id. A call has one
-//! id, and what comes again with that id is the same call. Hosted calls come whole and count as none. Servers that follow the
-//! API leave out where an item begins or ends, which item a delta belongs to, or everything but the last event. Events
-//! after the end mean nothing.
+//! id, and what comes again with that id is another version of it: see [`super::versions`]. Hosted calls come whole and count
+//! as none. Servers that follow the API leave out where an item begins or ends, which item a delta belongs to, or everything
+//! but the last event. Events after the end mean nothing.
 
 use serde_json::{Value, json};
 
 use super::{
     hosted,
     reasoning::{self, texts},
+    versions::{self, Version},
 };
 use crate::{
     counts::CountNames,
-    reply::{Fault, ReadReply, made_up_id, push_text, push_thinking, str_of, take, text_of, tool_input},
+    reply::{Fault, ReadReply, made_up_id, push_text, push_thinking, str_of, take, text_of},
     stop_reason::stop_reason,
 };
 use flemma_model::{CallId, Event, StopReason, Usage, WebSource};
@@ -83,6 +84,8 @@ pub(super) struct ResponsesReply {
     open: Vec<Open>,
     /// The items that are complete.
     done: Vec<Key>,
+    /// The calls of them.
+    calls: Vec<(Key, Version)>,
     /// A part of it was a refusal.
     refused: bool,
 }
@@ -106,10 +109,12 @@ impl Key {
         }
     }
 
-    /// Whether both may be one item. Some servers write another id in each event, so the place goes first.
+    /// Whether both may be one item. Some servers write another id in each event, so the place goes first, and
+    /// with the id of the item before that of the call.
     fn may_be(&self, other: &Self) -> bool {
         let is_item = || both(&self.index, &other.index).or_else(|| both(&self.item, &other.item));
-        both(&self.call, &other.call).or_else(is_item) != Some(false)
+        let is_place = both(&self.index, &other.index) == Some(true) && both(&self.item, &other.item) == Some(true);
+        is_place || both(&self.call, &other.call).or_else(is_item) != Some(false)
     }
 
     /// Whether both have the same id.
@@ -136,7 +141,8 @@ struct Open {
 enum Item {
     Message,
     Reasoning,
-    FunctionCall { name: String, arguments: String },
+    /// What its beginning says, what its pieces say, and what comes behind them.
+    FunctionCall(Vec<Version>),
 }
 
 impl ReadReply for ResponsesReply {
@@ -150,7 +156,7 @@ impl ReadReply for ResponsesReply {
         let item = take(&mut event, "item");
         let key = Key::of(&event, &item);
         match kind {
-            "output_item.added" => drop(self.begin(key, item, events)?),
+            "output_item.added" => drop(self.begin(key, &item, events)?),
             "output_item.done" => self.finish(key, item, events)?,
             "completed" | "incomplete" => {
                 let mut response = take(&mut event, "response");
@@ -158,16 +164,17 @@ impl ReadReply for ResponsesReply {
                 if let Value::Array(items) = take(&mut response, "output") {
                     for (index, item) in items.into_iter().enumerate().filter(|_| kind == "completed") {
                         let key = Key::of(&json!({ "output_index": index }), &item);
-                        if !self.has_come(&key) {
-                            outcome = outcome.and(self.finish(key, item, events));
-                        }
+                        outcome = outcome.and(match self.has_come(&key) {
+                            true => self.check_again(&key, &item, events),
+                            false => self.finish(key, item, events),
+                        });
                     }
                 }
-                let stop = self.stop(kind, response.pointer("/incomplete_details/reason"), events);
+                let (stop, closed) = self.stop(kind, response.pointer("/incomplete_details/reason"), events);
                 let usage = response.get("usage").and_then(|usage| COUNTS.read(usage, Usage::default()));
                 events.extend(usage.map(Event::Usage));
                 events.push(Event::Finished(stop));
-                outcome?;
+                outcome.and(closed)?;
             }
             "failed" => {
                 let error = event.pointer_mut("/response/error").map(Value::take).unwrap_or_default();
@@ -180,15 +187,16 @@ impl ReadReply for ResponsesReply {
 
     fn end(&mut self, is_said: bool, events: &mut Vec<Event>) -> Result<(), Fault> {
         if is_said {
-            let stop = self.stop("completed", None, events);
+            let (stop, closed) = self.stop("completed", None, events);
             events.push(Event::Finished(stop));
+            Ok(closed?)
         } else {
             // What has begun is kept, though it is not whole.
+            let has_begun = |version: &Version| !version.arguments.is_empty();
             self.open
-                .retain(|open| !matches!(&open.item, Item::FunctionCall { arguments, .. } if arguments.is_empty()));
-            self.close(|_| true, events);
+                .retain(|open| !matches!(&open.item, Item::FunctionCall(versions) if !versions.iter().any(has_begun)));
+            Ok(self.close(|_| true, events)?)
         }
-        Ok(())
     }
 }
 
@@ -215,14 +223,20 @@ impl ResponsesReply {
 
     /// Begins an item; `false` for one that has come already or is none of ours. Says what is wrong with one that cannot be
     /// read. Prose and thinking end where the other begins.
-    fn begin(&mut self, key: Key, mut item: Value, events: &mut Vec<Event>) -> Result<bool, &'static str> {
-        let kind = text_of(&mut item, "type").ok_or("an item without a type")?;
-        let item = match kind.as_str() {
+    fn begin(&mut self, key: Key, item: &Value, events: &mut Vec<Event>) -> Result<bool, &'static str> {
+        let kind = item.get("type").and_then(Value::as_str).ok_or("an item without a type")?;
+        let item = match kind {
             "message" => Item::Message,
             "reasoning" => Item::Reasoning,
             "function_call" => {
-                let name = text_of(&mut item, "name").ok_or("a function call without a name")?;
-                Item::FunctionCall { name, arguments: String::new() }
+                let begun = Version::of(item);
+                if begun.name.is_empty() {
+                    return Err("a function call without a name");
+                }
+                let pieces = Version { arguments: String::new(), ..begun.clone() };
+                // Nothing is known yet of one that has no arguments here.
+                let begun = Some(begun).filter(|begun| !["", "{}"].contains(&begun.arguments.trim()));
+                Item::FunctionCall([pieces].into_iter().chain(begun).collect())
             }
             other => {
                 // It is only told of here: it counts once it is complete.
@@ -236,8 +250,8 @@ impl ResponsesReply {
             return Ok(false);
         }
         match &item {
-            Item::FunctionCall { name, .. } => events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 }),
-            _ => self.close(|item| !matches!(item, Item::FunctionCall { .. }), events),
+            Item::FunctionCall(versions) => events.push(progress(&versions[0])),
+            _ => self.close(|item| !matches!(item, Item::FunctionCall(_)), events)?,
         }
         if let Item::Reasoning = item {
             events.push(Event::ThinkingStarted);
@@ -260,7 +274,7 @@ impl ResponsesReply {
             return Err("a delta for a function call that is not open");
         }
         if at.is_none() && is_delta {
-            self.begin(key.clone(), json!({ "type": needed }), events)?;
+            self.begin(key.clone(), &json!({ "type": needed }), events)?;
             at = self.find(needed, &key);
         }
         let Some(open) = at.and_then(|at| self.open.get_mut(at)) else { return Ok(()) };
@@ -276,12 +290,15 @@ impl ResponsesReply {
             ("output_text.annotation.added", _) => hosted::cite(&take(&mut event, "annotation"), &mut open.sources),
             ("reasoning_summary_part.added", _) if shown => push_thinking(PART_BREAK.to_owned(), events),
             ("reasoning_summary_text.delta" | "reasoning_text.delta", _) => push_thinking(delta, events),
-            ("function_call_arguments.delta", Item::FunctionCall { name, arguments }) => {
-                arguments.push_str(&delta);
-                events.push(Event::ToolUseProgress { name: name.clone(), bytes: arguments.len() });
+            ("function_call_arguments.delta", Item::FunctionCall(versions)) => {
+                versions[0].arguments.push_str(&delta);
+                events.push(progress(&versions[0]));
             }
-            ("function_call_arguments.done", Item::FunctionCall { arguments, .. }) => {
-                *arguments = text_of(&mut event, "arguments").ok_or("the end of arguments without arguments")?;
+            ("function_call_arguments.done", Item::FunctionCall(versions)) => {
+                event.get("arguments").filter(|all| all.is_string()).ok_or("the end of arguments without arguments")?;
+                let end = Version::of(&event);
+                let name = if end.name.is_empty() { versions[0].name.clone() } else { end.name };
+                versions.push(Version { name, ..end });
             }
             _ => {}
         }
@@ -289,7 +306,7 @@ impl ResponsesReply {
     }
 
     /// Ends an item. One that was never begun comes whole, and one that has ended does not come again.
-    fn finish(&mut self, key: Key, mut item: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+    fn finish(&mut self, key: Key, item: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
         if let Some(result) = hosted::events(&item)? {
             self.done.push(key);
             events.extend(result);
@@ -297,8 +314,8 @@ impl ResponsesReply {
         }
         let kind = str_of(&item, "type").to_owned();
         let at = match self.find(&kind, &key) {
-            None if self.is_done(&key) => return Ok(()),
-            None if self.begin(key.clone(), item.clone(), events)? => self.open.len().checked_sub(1),
+            None if self.is_done(&key) => return self.check_again(&key, &item, events),
+            None if self.begin(key.clone(), &item, events)? => self.open.len().checked_sub(1),
             at => at,
         };
         self.done.push(key.clone());
@@ -321,36 +338,65 @@ impl ResponsesReply {
                 }
                 events.push(Event::ThinkingFinished { signature: reasoning::sign(&item) });
             }
-            Item::FunctionCall { name, arguments } => {
-                let all = text_of(&mut item, "arguments").filter(|all| !all.is_empty()).unwrap_or(arguments);
-                events.push(call(key.call.or(open.key.call), name, all));
+            Item::FunctionCall(mut versions) => {
+                versions.push(Version::of(&item));
+                let call = key.call.or(open.key.call);
+                return self.call(Key { call, ..key }, versions, events);
             }
         }
         Ok(())
     }
 
+    /// Hands a call on. Says so if its versions differ.
+    fn call(&mut self, key: Key, versions: Vec<Version>, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        let (call, outcome) = versions::last(versions, events);
+        let id = key.call.clone().map_or_else(|| made_up_id("call"), CallId);
+        events.push(Event::ToolUse { id, name: call.name.clone(), input: call.input() });
+        self.calls.push((key, call));
+        outcome
+    }
+
+    /// Says so if an item that comes again is a call, and not the one that it was.
+    fn check_again(&self, key: &Key, item: &Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        let again = Version::of(item);
+        let may_be = |of: &Key| of.may_be(key) || both(&of.index, &key.index) == Some(true);
+        let is_same = |(of, call): &(Key, Version)| may_be(of) && call.allows(&again);
+        match str_of(item, "type") {
+            "function_call" if !self.calls.iter().any(is_same) => again.keep(events),
+            _ => Ok(()),
+        }
+    }
+
     /// Ends the open items of which nothing more is to come.
-    fn close(&mut self, ends: impl Fn(&Item) -> bool, events: &mut Vec<Event>) {
-        for open in self.open.extract_if(.., |open| ends(&open.item)) {
+    fn close(&mut self, ends: impl Fn(&Item) -> bool, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        let mut outcome = Ok(());
+        for open in self.open.extract_if(.., |open| ends(&open.item)).collect::<Vec<_>>() {
             self.done.push(open.key.clone());
             hosted::push_citations(open.sources, events);
             match open.item {
                 Item::Reasoning => events.push(Event::ThinkingFinished { signature: None }),
-                Item::FunctionCall { name, arguments } => events.push(call(open.key.call, name, arguments)),
+                Item::FunctionCall(versions) => outcome = outcome.and(self.call(open.key, versions, events)),
                 Item::Message => {}
             }
         }
+        outcome
     }
 
-    /// Why the reply ends.
-    fn stop(&mut self, kind: &str, reason: Option<&Value>, events: &mut Vec<Event>) -> StopReason {
-        self.close(|_| true, events);
-        match reason.and_then(Value::as_str) {
+    /// Why the reply ends, and what is wrong with what was open.
+    fn stop(
+        &mut self,
+        kind: &str,
+        reason: Option<&Value>,
+        events: &mut Vec<Event>,
+    ) -> (StopReason, Result<(), &'static str>) {
+        let closed = self.close(|_| true, events);
+        let stop = match reason.and_then(Value::as_str) {
             _ if kind == "completed" && self.refused => StopReason::Refusal,
             _ if kind == "completed" => StopReason::EndTurn,
             Some(word) => stop_reason(word, ""),
             None => StopReason::Other("incomplete, without a reason".to_owned()),
-        }
+        };
+        (stop, closed)
     }
 }
 
@@ -360,12 +406,11 @@ impl Item {
         match self {
             Self::Message => "message",
             Self::Reasoning => "reasoning",
-            Self::FunctionCall { .. } => "function_call",
+            Self::FunctionCall(_) => "function_call",
         }
     }
 }
 
-fn call(id: Option<String>, name: String, arguments: String) -> Event {
-    let id = id.map_or_else(|| made_up_id("call"), CallId);
-    Event::ToolUse { id, name, input: tool_input(arguments, Value::Null) }
+fn progress(pieces: &Version) -> Event {
+    Event::ToolUseProgress { name: pieces.name.clone(), bytes: pieces.arguments.len() }
 }

@@ -39,7 +39,8 @@ const ASIDES: [(&str, &str); 6] = [
 pub(super) const MAY_BE_THINKING: &str = "The model may only have thought of them.";
 
 /// What the user is told of a call that is text because something before it has no end.
-const AS_TEXT: &str = "The model has written a call in a comment, in thinking or in other code that does not end, and it was not run.";
+const AS_TEXT: &str =
+    "The model has written a call in a comment, in thinking or in other code that does not end, and it was not run.";
 
 /// Where the reply is.
 #[derive(Clone, Copy, Debug)]
