@@ -48,6 +48,7 @@ pub mod anthropic;
 pub mod attachment;
 pub mod auth;
 mod call_ids;
+mod call_input;
 pub mod catalogue;
 pub mod connection;
 mod context_overflow;

@@ -9,10 +9,11 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     Decoder, ErrorResponse, ProviderError, Request,
+    call_input::unreadable,
     loose_json::{self, Halves},
     registry,
     sse::{Sse, SseEvent},
@@ -359,33 +360,6 @@ fn is_event(line: &str) -> bool {
 fn is_of_ollama(text: &str) -> bool {
     let first = text.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
     first.is_some_and(|first| first.get("done").is_some_and(Value::is_boolean) && first.get("model").is_some())
-}
-
-/// The input of a call: its JSON, or `given` where that has nothing in it. A tool without arguments often gets no
-/// text at all.
-pub(super) fn tool_input(json: String, given: Value) -> ToolInput {
-    if json.trim().is_empty() {
-        return ToolInput::Json(if given.is_null() { json!({}) } else { given });
-    }
-    match loose_json::read_input(&json) {
-        Some(Value::Null) => ToolInput::Json(json!({})),
-        // Some servers encode it twice.
-        Some(Value::String(text)) => match loose_json::read_input(&text) {
-            Some(value) if value.is_object() => ToolInput::Json(value),
-            _ => ToolInput::Json(text.into()),
-        },
-        Some(value) => ToolInput::Json(value),
-        None => ToolInput::Malformed(json),
-    }
-}
-
-/// What is wrong with an input that has the character which decoders put in the place of what they cannot read. Where the model means
-/// it, one question too many is asked.
-pub(super) fn unreadable(input: &ToolInput) -> Option<&'static str> {
-    let ToolInput::Json(json) = input else { return None };
-    json.to_string()
-        .contains(char::REPLACEMENT_CHARACTER)
-        .then_some("a character in the input of a call cannot be read")
 }
 
 /// More prose, if there is any.

@@ -229,7 +229,7 @@ impl ResponsesReply {
             "message" => Item::Message,
             "reasoning" => Item::Reasoning,
             "function_call" => {
-                let begun = Version::of(item);
+                let begun = Version::of(item.clone());
                 if begun.name.is_empty() {
                     return Err("a function call without a name");
                 }
@@ -296,7 +296,7 @@ impl ResponsesReply {
             }
             ("function_call_arguments.done", Item::FunctionCall(versions)) => {
                 event.get("arguments").filter(|all| all.is_string()).ok_or("the end of arguments without arguments")?;
-                let end = Version::of(&event);
+                let end = Version::of(event);
                 let name = if end.name.is_empty() { versions[0].name.clone() } else { end.name };
                 versions.push(Version { name, ..end });
             }
@@ -339,7 +339,7 @@ impl ResponsesReply {
                 events.push(Event::ThinkingFinished { signature: reasoning::sign(&item) });
             }
             Item::FunctionCall(mut versions) => {
-                versions.push(Version::of(&item));
+                versions.push(Version::of(item));
                 let call = key.call.or(open.key.call);
                 return self.call(Key { call, ..key }, versions, events);
             }
@@ -358,7 +358,7 @@ impl ResponsesReply {
 
     /// Says so if an item that comes again is a call, and not the one that it was.
     fn check_again(&self, key: &Key, item: &Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
-        let again = Version::of(item);
+        let again = Version::of(item.clone());
         let may_be = |of: &Key| of.may_be(key) || both(&of.index, &key.index) == Some(true);
         let is_same = |(of, call): &(Key, Version)| may_be(of) && call.allows(&again);
         match str_of(item, "type") {

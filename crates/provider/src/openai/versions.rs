@@ -3,7 +3,10 @@
 
 use serde_json::Value;
 
-use crate::reply::{push_text, str_of, tool_input};
+use crate::{
+    call_input::{UNKNOWN, take_input, tool_input},
+    reply::{push_text, text_of},
+};
 use flemma_model::{Event, ToolInput};
 use flemma_text::Fence;
 
@@ -12,12 +15,19 @@ use flemma_text::Fence;
 pub(super) struct Version {
     pub name: String,
     pub arguments: String,
+    /// They are what has no known name.
+    pub is_unknown: bool,
 }
 
 impl Version {
     /// What `item` says.
-    pub fn of(item: &Value) -> Self {
-        Self { name: str_of(item, "name").to_owned(), arguments: str_of(item, "arguments").to_owned() }
+    pub fn of(mut item: Value) -> Self {
+        let (arguments, is_known) = match take_input(&mut item) {
+            (Value::Null, is_known) => (String::new(), is_known),
+            (Value::String(text), is_known) => (text, is_known),
+            (other, is_known) => (other.to_string(), is_known),
+        };
+        Self { name: text_of(&mut item, "name").unwrap_or_default(), arguments, is_unknown: !is_known }
     }
 
     pub fn input(&self) -> ToolInput {
@@ -30,7 +40,7 @@ impl Version {
 
     /// Whether `other` says the same, or less.
     pub fn allows(&self, other: &Self) -> bool {
-        let is_part = other.is_blank() || self.arguments.starts_with(&other.arguments);
+        let is_part = other.is_blank() || other.is_unknown || self.arguments.starts_with(&other.arguments);
         (other.name.is_empty() || other.name == self.name) && (is_part || self.input() == other.input())
     }
 
@@ -45,13 +55,17 @@ impl Version {
 pub(super) fn last(versions: Vec<Version>, events: &mut Vec<Event>) -> (Version, Result<(), &'static str>) {
     let is_whole = |version: &Version| !version.is_blank() && matches!(version.input(), ToolInput::Json(_));
     let of = |fits: &dyn Fn(&Version) -> bool| versions.iter().rfind(|version| fits(version));
-    let whole = of(&is_whole).or_else(|| of(&|version| !version.is_blank()));
+    let whole = of(&|version| is_whole(version) && !version.is_unknown)
+        .or_else(|| of(&is_whole))
+        .or_else(|| of(&|version| !version.is_blank()));
     let last = Version {
         name: of(&|version| !version.name.is_empty()).map(|version| version.name.clone()).unwrap_or_default(),
         arguments: whole.map(|version| version.arguments.clone()).unwrap_or_default(),
+        is_unknown: whole.is_some_and(|version| version.is_unknown),
     };
     let mut others: Vec<_> = versions.iter().filter(|version| !last.allows(version)).collect();
     others.dedup();
-    let outcome = others.into_iter().fold(Ok(()), |_, other| other.keep(events));
+    let outcome = if last.is_unknown { Err(UNKNOWN) } else { Ok(()) };
+    let outcome = others.into_iter().fold(outcome, |_, other| other.keep(events));
     (last, outcome)
 }

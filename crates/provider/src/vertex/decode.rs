@@ -48,8 +48,9 @@ use super::{
 };
 use crate::{
     Request,
+    call_input::{UNKNOWN, take_input, tool_input},
     counts::CountNames,
-    reply::{Fault, NewIds, ReadReply, push_thinking, str_of, take, text_of, tool_input},
+    reply::{Fault, NewIds, ReadReply, push_thinking, str_of, take, text_of},
     stop_reason::stop_reason,
 };
 use flemma_model::{Event, Signature, Usage};
@@ -230,12 +231,13 @@ impl GeminiReply {
         self.end_prose(events);
         self.end_thinking(signature, events);
         let theirs = text_of(&mut call, "id").filter(|id| !id.is_empty());
+        let (input, is_known) = take_input(&mut call);
         events.push(Event::ToolUse {
             id: self.ids.take(theirs.map(|id| ids::ours(&id)).unwrap_or_default(), NAME),
             name: self.names.get(&name).cloned().unwrap_or(name),
-            input: tool_input(String::new(), take(&mut call, "args")),
+            input: tool_input(String::new(), input),
         });
-        Ok(())
+        is_known.then_some(()).ok_or(UNKNOWN)
     }
 
     /// Ends the prose, and says what signatures came behind it.

@@ -10,7 +10,8 @@ use std::{mem, sync::Arc};
 use super::values;
 use crate::{
     ToolSpec,
-    reply::{made_up_id, push_text, unreadable},
+    call_input::unreadable,
+    reply::{made_up_id, push_text},
 };
 use flemma_model::{Event, ToolInput};
 use flemma_text::{
