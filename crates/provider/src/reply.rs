@@ -5,7 +5,9 @@
 //! object at a time, goes to the vendor's [`ReadReply`]. An answer that is one piece of JSON and no stream is read as
 //! if it had come in an event.
 //!
-//! No event decides about a reply: one that cannot be read is left out, and the user is told at the end.
+//! No event decides about a reply: one that cannot be read is left out, and the user is told at the end. So is a second answer. A call
+//! that begins or goes on behind the reason why the reply ends waits for the user, unless its event says that reason again: some servers
+//! do in every event. Nothing is read behind the event that ends a reply.
 
 use std::collections::HashSet;
 
@@ -30,6 +32,9 @@ const NO_CALL: &str = "The server says that the model calls a tool, but has sent
 
 /// What the user is told of a reply that is nothing but thinking.
 const NO_ANSWER: &str = "The model has thought, but given no answer. Ask it to go on.";
+
+/// Where the reason why a reply ends may be in an event that brings something else.
+const ENDS: [&str; 2] = ["/choices/0/finish_reason", "/candidates/0/finishReason"];
 
 /// What Ollama speaks where it is not asked for anything else.
 const OLLAMA: &str = "Ollama's own protocol; set `base_url` to an address that ends in `/v1`";
@@ -200,7 +205,13 @@ impl<R: ReadReply> StreamDecoder<R> {
         }
         self.check_protocol(&json)?;
         self.progress = Progress::Arriving;
-        self.perform(data, events, |reply, events| reply.read(json, events))
+        let is_behind = self.reply.may_end() && !ENDS.iter().any(|end| json.pointer(end).is_some_and(Value::is_string));
+        self.perform(data, events, |reply, events| {
+            let before = events.len();
+            reply.read(json, events)?;
+            let brings_call = events[before..].iter().any(|event| matches!(event, Event::ToolUseProgress { .. }));
+            if is_behind && brings_call { Err("a call behind the end of the reply".into()) } else { Ok(()) }
+        })
     }
 
     /// Refuses a reply that begins as one of another vendor's.
@@ -408,6 +419,27 @@ impl NewIds {
     /// The server's own id, or one with `prefix` where it has left it out or given it twice.
     pub fn take(&mut self, own: String, prefix: &str) -> CallId {
         if !own.is_empty() && self.0.insert(own.clone()) { CallId(own) } else { made_up_id(prefix) }
+    }
+}
+
+/// Which of several answers is read: the one that comes first.
+#[derive(Default)]
+pub(super) struct FirstAnswer(Option<u64>);
+
+impl FirstAnswer {
+    /// Takes what is of the first answer out of a list, and says so if there is something of another one.
+    pub fn take(&mut self, answers: Vec<Value>) -> (Option<Value>, Result<(), &'static str>) {
+        let (mut first, mut outcome) = (None, Ok(()));
+        for (place, answer) in (0..).zip(answers) {
+            let unsaid = if place == 0 { self.0.unwrap_or_default() } else { place };
+            let index = answer.get("index").and_then(Value::as_u64).unwrap_or(unsaid);
+            if *self.0.get_or_insert(index) == index && first.is_none() {
+                first = Some(answer);
+            } else {
+                outcome = Err("a second answer");
+            }
+        }
+        (first, outcome)
     }
 }
 

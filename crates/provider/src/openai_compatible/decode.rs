@@ -2,7 +2,7 @@
 //!
 //! | chunk                               | what becomes of it                                                    |
 //! |-------------------------------------|-----------------------------------------------------------------------|
-//! | `choices[0]`                        | handled, see below; other choices are ignored on purpose: one is asked|
+//! | `choices[0]`                        | handled, see below; another choice is left out, with a warning        |
 //! | `usage`                             | handled: behind the reason why the reply ends it completes the reply  |
 //! | `error`, or an event of that name   | handled: ends the reply with the matching error                       |
 //! | `[DONE]`                            | handled: the reply is complete                                        |
@@ -16,7 +16,8 @@
 //! | `message`                           | handled like it in a reply without deltas: others have all of it again|
 //! | `text`                              | handled: prose, as completions without chat have it                   |
 //! | `finish_reason`                     | handled: why the reply ends                                           |
-//! | `index`, `logprobs`                 | ignored on purpose                                                    |
+//! | `index`                             | handled: says which choice it is                                      |
+//! | `logprobs`                          | ignored on purpose                                                    |
 //!
 //! | field of `delta`                    | what becomes of it                                                    |
 //! |-------------------------------------|-----------------------------------------------------------------------|
@@ -39,7 +40,7 @@ use super::{
 use crate::{
     Request,
     counts::CountNames,
-    reply::{Fault, NewIds, ReadReply, push_text, push_thinking, take, text_of},
+    reply::{Fault, FirstAnswer, NewIds, ReadReply, push_text, push_thinking, take, text_of},
     stop_reason::stop_reason,
 };
 use flemma_model::{Event, StopReason, Usage};
@@ -65,6 +66,7 @@ pub(super) struct CompletionsReply {
     /// Finds thinking in the prose.
     tags: ThinkTags,
     calls: PartialCalls,
+    answers: FirstAnswer,
     ids: NewIds,
     /// It comes in deltas.
     has_deltas: bool,
@@ -81,6 +83,7 @@ impl CompletionsReply {
             details: Vec::new(),
             tags: ThinkTags::new(has_think_tags),
             calls: PartialCalls::of(request),
+            answers: FirstAnswer::default(),
             ids: NewIds::after(request),
             has_deltas: false,
             refused: false,
@@ -97,8 +100,11 @@ fn says_something(delta: &Value) -> bool {
 
 impl ReadReply for CompletionsReply {
     fn read(&mut self, mut chunk: Value, events: &mut Vec<Event>) -> Result<(), Fault> {
-        let choice = chunk.get_mut("choices").and_then(|choices| choices.get_mut(0)).map(Value::take);
-        let is_last = choice.is_none();
+        let (choice, others) = match take(&mut chunk, "choices") {
+            Value::Array(choices) => self.answers.take(choices),
+            _ => (None, Ok(())),
+        };
+        let is_last = choice.is_none() && others.is_ok();
         if let Some(mut choice) = choice {
             let (delta, message) = (take(&mut choice, "delta"), take(&mut choice, "message"));
             self.has_deltas |= says_something(&delta);
@@ -112,7 +118,7 @@ impl ReadReply for CompletionsReply {
                 return self.end(false, events);
             }
         }
-        Ok(())
+        Ok(others?)
     }
 
     fn may_end(&self) -> bool {

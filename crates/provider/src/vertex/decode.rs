@@ -5,7 +5,7 @@
 //!
 //! | field of the response                            | what becomes of it                                        |
 //! |--------------------------------------------------|-----------------------------------------------------------|
-//! | `candidates`                                     | handled: the first; more are never asked for              |
+//! | `candidates`                                     | handled: the first; another one is left out, with a warning|
 //! | `promptFeedback.blockReason`                     | handled: nothing was answered, which is an error          |
 //! | `usageMetadata`                                  | handled: tokens of the prompt, the cache, the reply       |
 //! | `error`, also in a list                          | handled: ends the reply with the matching error           |
@@ -50,7 +50,7 @@ use crate::{
     Request,
     call_input::{UNKNOWN, take_input, tool_input},
     counts::CountNames,
-    reply::{Fault, NewIds, ReadReply, push_thinking, str_of, take, text_of},
+    reply::{Fault, FirstAnswer, NewIds, ReadReply, push_thinking, str_of, take, text_of},
     stop_reason::stop_reason,
 };
 use flemma_model::{Event, Signature, Usage};
@@ -74,6 +74,7 @@ const COUNTS: CountNames = CountNames {
 
 /// Reads one response.
 pub(super) struct GeminiReply {
+    answers: FirstAnswer,
     ids: NewIds,
     /// The tools whose names the API has in another form, by that form.
     names: HashMap<String, String>,
@@ -98,6 +99,7 @@ impl GeminiReply {
     pub(super) fn new(request: &Request) -> Self {
         let renamed = request.tools.iter().map(|tool| (encode::wire_name(&tool.name).into_owned(), tool.name.clone()));
         Self {
+            answers: FirstAnswer::default(),
             ids: NewIds::after(request),
             names: renamed.filter(|(wire, own)| wire != own).collect(),
             thinking: None,
@@ -111,15 +113,14 @@ impl GeminiReply {
 
 impl ReadReply for GeminiReply {
     fn read(&mut self, mut chunk: Value, events: &mut Vec<Event>) -> Result<(), Fault> {
-        match take(&mut chunk, "candidates") {
+        let outcome = match take(&mut chunk, "candidates") {
             Value::Array(candidates) => {
-                if let Some(candidate) = candidates.into_iter().next() {
-                    self.candidate(candidate, events)?;
-                }
+                let (candidate, others) = self.answers.take(candidates);
+                candidate.map_or(Ok(()), |candidate| self.candidate(candidate, events)).and(others)
             }
-            Value::Null => {}
-            _ => return Err("candidates that are no list".into()),
-        }
+            Value::Null => Ok(()),
+            _ => Err("candidates that are no list"),
+        };
         if let Some(usage) = chunk.get("usageMetadata").and_then(|usage| COUNTS.read(usage, Usage::default())) {
             events.push(Event::Usage(usage));
         }
@@ -128,7 +129,7 @@ impl ReadReply for GeminiReply {
             Some(reason) => {
                 Err(Fault::Blocked(reason, text_of(&mut feedback, "blockReasonMessage").unwrap_or_default()))
             }
-            None => Ok(()),
+            None => Ok(outcome?),
         }
     }
 
@@ -232,11 +233,10 @@ impl GeminiReply {
         self.end_thinking(signature, events);
         let theirs = text_of(&mut call, "id").filter(|id| !id.is_empty());
         let (input, is_known) = take_input(&mut call);
-        events.push(Event::ToolUse {
-            id: self.ids.take(theirs.map(|id| ids::ours(&id)).unwrap_or_default(), NAME),
-            name: self.names.get(&name).cloned().unwrap_or(name),
-            input: tool_input(String::new(), input),
-        });
+        let name = self.names.get(&name).cloned().unwrap_or(name);
+        events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 });
+        let id = self.ids.take(theirs.map(|id| ids::ours(&id)).unwrap_or_default(), NAME);
+        events.push(Event::ToolUse { id, name, input: tool_input(String::new(), input) });
         is_known.then_some(()).ok_or(UNKNOWN)
     }
 
