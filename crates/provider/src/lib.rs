@@ -44,6 +44,7 @@
 //! # Ok::<(), flemma_provider::ProviderError>(())
 //! ```
 
+mod again;
 pub mod anthropic;
 pub mod attachment;
 pub mod auth;

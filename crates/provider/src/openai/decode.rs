@@ -9,10 +9,10 @@
 //! | `response.output_item.added`                      | handled for the items below                                |
 //! | `response.content_part.added`, `.done`            | ignored on purpose: the deltas and the item say it all     |
 //! | `response.output_text.delta`                      | handled: prose                                             |
-//! | `response.output_text.done`                       | ignored on purpose: the deltas once more                   |
+//! | `response.output_text.done`                       | handled: what the deltas have left out                     |
 //! | `response.output_text.annotation.added`           | handled for `url_citation`: a source, told with the item   |
 //! | `response.refusal.delta`                          | handled: prose, and the reply ends as a refusal            |
-//! | `response.refusal.done`                           | ignored on purpose: the deltas once more                   |
+//! | `response.refusal.done`                           | handled: what the deltas have left out                     |
 //! | `response.reasoning_summary_part.added`           | handled: an empty line before each part but the first      |
 //! | `response.reasoning_summary_text.delta`           | handled: thinking                                          |
 //! | `response.reasoning_text.delta`                   | handled: thinking, of open models behind this API          |
@@ -58,8 +58,9 @@ use super::{
     versions::{self, Version},
 };
 use crate::{
+    again,
     counts::CountNames,
-    reply::{Fault, ReadReply, made_up_id, push_text, push_thinking, str_of, take, text_of},
+    reply::{Fault, ReadReply, items, made_up_id, push_text, push_thinking, str_of, take, text_of},
     stop_reason::stop_reason,
 };
 use flemma_model::{CallId, Event, StopReason, Usage, WebSource};
@@ -86,6 +87,8 @@ pub(super) struct ResponsesReply {
     done: Vec<Key>,
     /// The calls of them.
     calls: Vec<(Key, Version)>,
+    /// The prose of them.
+    prose: String,
     /// A part of it was a refusal.
     refused: bool,
 }
@@ -132,8 +135,9 @@ fn both<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> Option<bool> {
 struct Open {
     key: Key,
     item: Item,
-    /// Something of it has been handed on.
-    shown: bool,
+    /// What of it has been handed on, and where its last part begins in that.
+    shown: String,
+    part: usize,
     /// What it cites.
     sources: Vec<WebSource>,
 }
@@ -161,6 +165,7 @@ impl ReadReply for ResponsesReply {
             "completed" | "incomplete" => {
                 let mut response = take(&mut event, "response");
                 let mut outcome = Ok(());
+                let whole: String = items(&response, "output").iter().map(content).collect();
                 if let Value::Array(items) = take(&mut response, "output") {
                     for (index, item) in items.into_iter().enumerate().filter(|_| kind == "completed") {
                         let key = Key::of(&json!({ "output_index": index }), &item);
@@ -171,6 +176,7 @@ impl ReadReply for ResponsesReply {
                     }
                 }
                 let (stop, closed) = self.stop(kind, response.pointer("/incomplete_details/reason"), events);
+                push_text(again::rest(&self.prose, &whole).unwrap_or_default(), events);
                 let usage = response.get("usage").and_then(|usage| COUNTS.read(usage, Usage::default()));
                 events.extend(usage.map(Event::Usage));
                 events.push(Event::Finished(stop));
@@ -256,7 +262,7 @@ impl ResponsesReply {
         if let Item::Reasoning = item {
             events.push(Event::ThinkingStarted);
         }
-        self.open.push(Open { key, item, shown: false, sources: Vec::new() });
+        self.open.push(Open { key, item, shown: String::new(), part: 0, sources: Vec::new() });
         Ok(true)
     }
 
@@ -269,26 +275,32 @@ impl ResponsesReply {
             _ => return Ok(()),
         };
         let is_delta = kind.ends_with(".delta");
+        let whole = if needed == "message" && kind.ends_with(".done") { words(&event) } else { String::new() };
         let mut at = self.find(needed, &key);
         if at.is_none() && needed == "function_call" {
             return Err("a delta for a function call that is not open");
         }
-        if at.is_none() && is_delta {
+        if at.is_none() && (is_delta || !whole.is_empty()) {
             self.begin(key.clone(), &json!({ "type": needed }), events)?;
             at = self.find(needed, &key);
         }
         let Some(open) = at.and_then(|at| self.open.get_mut(at)) else { return Ok(()) };
         let delta = text_of(&mut event, "delta").unwrap_or_default();
-        let shown = open.shown;
-        open.shown |= is_delta && !delta.is_empty();
+        let is_shown = !open.shown.is_empty();
+        open.shown.push_str(&delta);
         match (kind, &mut open.item) {
             ("output_text.delta", _) => push_text(delta, events),
             ("refusal.delta", _) => {
                 self.refused = true;
                 push_text(delta, events);
             }
+            ("output_text.done" | "refusal.done", _) => {
+                self.refused |= kind == "refusal.done" && !whole.is_empty();
+                open.complete(open.part, &whole, events)?;
+                open.part = open.shown.len();
+            }
             ("output_text.annotation.added", _) => hosted::cite(&take(&mut event, "annotation"), &mut open.sources),
-            ("reasoning_summary_part.added", _) if shown => push_thinking(PART_BREAK.to_owned(), events),
+            ("reasoning_summary_part.added", _) if is_shown => push_thinking(PART_BREAK.to_owned(), events),
             ("reasoning_summary_text.delta" | "reasoning_text.delta", _) => push_thinking(delta, events),
             ("function_call_arguments.delta", Item::FunctionCall(versions)) => {
                 versions[0].arguments.push_str(&delta);
@@ -323,19 +335,16 @@ impl ResponsesReply {
         let Some(mut open) = at.map(|at| self.open.remove(at)) else { return Ok(()) };
         match open.item {
             Item::Message => {
-                let refusals = texts(&item, "content", "refusal");
-                self.refused |= !refusals.is_empty();
-                if !open.shown {
-                    push_text(texts(&item, "content", "text").concat() + &refusals.concat(), events);
-                }
+                self.refused |= !texts(&item, "content", "refusal").is_empty();
+                let outcome = open.complete(0, &content(&item), events);
+                self.prose.push_str(&open.shown);
                 hosted::cite_all(&item, &mut open.sources);
                 hosted::push_citations(open.sources, events);
+                return outcome;
             }
             Item::Reasoning => {
-                if !open.shown {
-                    let parts = [texts(&item, "summary", "text"), texts(&item, "content", "text")].concat();
-                    push_thinking(parts.join(PART_BREAK), events);
-                }
+                let parts = [texts(&item, "summary", "text"), texts(&item, "content", "text")].concat();
+                push_thinking(again::rest(&open.shown, &parts.join(PART_BREAK)).unwrap_or_default(), events);
                 events.push(Event::ThinkingFinished { signature: reasoning::sign(&item) });
             }
             Item::FunctionCall(mut versions) => {
@@ -376,7 +385,7 @@ impl ResponsesReply {
             match open.item {
                 Item::Reasoning => events.push(Event::ThinkingFinished { signature: None }),
                 Item::FunctionCall(versions) => outcome = outcome.and(self.call(open.key, versions, events)),
-                Item::Message => {}
+                Item::Message => self.prose.push_str(&open.shown),
             }
         }
         outcome
@@ -400,6 +409,21 @@ impl ResponsesReply {
     }
 }
 
+impl Open {
+    /// Hands on what `whole` has behind the pieces from there. Says so if it is another text, and hands on all of it.
+    fn complete(&mut self, from: usize, whole: &str, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        if let Some(rest) = again::rest(&self.shown[from..], whole) {
+            self.shown.push_str(&rest);
+            push_text(rest, events);
+            return Ok(());
+        }
+        self.shown.truncate(from);
+        self.shown.push_str(whole);
+        push_text(format!("{PART_BREAK}{whole}"), events);
+        Err("a text that differs from its pieces")
+    }
+}
+
 impl Item {
     /// The name in the API.
     fn kind(&self) -> &'static str {
@@ -409,6 +433,17 @@ impl Item {
             Self::FunctionCall(_) => "function_call",
         }
     }
+}
+
+/// The prose of an item; none of one that is no message.
+fn content(item: &Value) -> String {
+    let is_message = str_of(item, "type") == "message";
+    items(item, "content").iter().filter(|_| is_message).map(words).collect()
+}
+
+/// What is in a part of a message.
+fn words(part: &Value) -> String {
+    ["text", "refusal"].map(|field| str_of(part, field)).concat()
 }
 
 fn progress(pieces: &Version) -> Event {

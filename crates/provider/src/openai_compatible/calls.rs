@@ -77,6 +77,10 @@ impl PartialCalls {
         Self { names: request.tools.iter().map(|tool| tool.name.clone()).collect(), ..Self::default() }
     }
 
+    pub const fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
     fn is_offered(&self, name: &str) -> bool {
         self.names.iter().any(|offered| offered == name)
     }

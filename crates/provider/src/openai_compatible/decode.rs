@@ -13,7 +13,7 @@
 //! | field of `choices[0]`               | what becomes of it                                                    |
 //! |-------------------------------------|-----------------------------------------------------------------------|
 //! | `delta`                             | handled, see below                                                    |
-//! | `message`                           | handled like it in a reply without deltas: others have all of it again|
+//! | `message`                           | handled like it, and for what the deltas have left out                |
 //! | `text`                              | handled: prose, as completions without chat have it                   |
 //! | `finish_reason`                     | handled: why the reply ends                                           |
 //! | `index`                             | handled: says which choice it is                                      |
@@ -38,9 +38,9 @@ use super::{
     think_tags::{Piece, ThinkTags},
 };
 use crate::{
-    Request,
+    Request, again,
     counts::CountNames,
-    reply::{Fault, FirstAnswer, NewIds, ReadReply, push_text, push_thinking, take, text_of},
+    reply::{Fault, FirstAnswer, NewIds, ReadReply, push_text, push_thinking, str_of, take, text_of},
     stop_reason::stop_reason,
 };
 use flemma_model::{Event, StopReason, Usage};
@@ -71,6 +71,8 @@ pub(super) struct CompletionsReply {
     /// It comes in deltas.
     has_deltas: bool,
     refused: bool,
+    /// All content so far.
+    said: String,
     stop: Option<String>,
 }
 
@@ -87,6 +89,7 @@ impl CompletionsReply {
             ids: NewIds::after(request),
             has_deltas: false,
             refused: false,
+            said: String::new(),
             stop: None,
         }
     }
@@ -108,9 +111,17 @@ impl ReadReply for CompletionsReply {
         if let Some(mut choice) = choice {
             let (delta, message) = (take(&mut choice, "delta"), take(&mut choice, "message"));
             self.has_deltas |= says_something(&delta);
-            self.extend(if self.has_deltas { delta } else { message }, events);
+            let reason = text_of(&mut choice, "finish_reason").filter(|reason| !reason.is_empty());
+            if !self.has_deltas {
+                self.extend(message, events);
+            } else {
+                self.extend(delta, events);
+                if reason.is_some() {
+                    self.complete(message, events);
+                }
+            }
             self.content(text_of(&mut choice, "text").unwrap_or_default(), events);
-            self.stop = text_of(&mut choice, "finish_reason").filter(|reason| !reason.is_empty()).or(self.stop.take());
+            self.stop = reason.or(self.stop.take());
         }
         if let Some(usage) = chunk.get("usage").and_then(|usage| COUNTS.read(usage, Usage::default())) {
             events.push(Event::Usage(usage));
@@ -168,6 +179,20 @@ impl CompletionsReply {
             self.refused = true;
             self.say(refusal, events);
         }
+        self.pieces(delta, events);
+    }
+
+    /// Adds what the deltas have left out of the message that they are.
+    fn complete(&mut self, message: Value, events: &mut Vec<Event>) {
+        let rest = again::rest(&self.said, str_of(&message, "content")).unwrap_or_default();
+        self.content(rest, events);
+        if self.calls.is_empty() {
+            self.pieces(message, events);
+        }
+    }
+
+    /// Takes pieces of calls.
+    fn pieces(&mut self, mut delta: Value, events: &mut Vec<Event>) {
         let pieces = match (take(&mut delta, "tool_calls"), take(&mut delta, "function_call")) {
             (Value::Array(pieces), _) => pieces,
             (Value::Null, Value::Null) => Vec::new(),
@@ -189,12 +214,17 @@ impl CompletionsReply {
                     self.think("thinking", text_of(&mut text, "text").unwrap_or_default(), events);
                 }
             }
-            _ => self.say(text_of(&mut part, "text").unwrap_or_default(), events),
+            _ => {
+                let text = text_of(&mut part, "text").unwrap_or_default();
+                self.said.push_str(&text);
+                self.say(text, events);
+            }
         }
     }
 
     /// Prose, which may begin with thinking in tags.
     fn content(&mut self, text: String, events: &mut Vec<Event>) {
+        self.said.push_str(&text);
         for piece in self.tags.read(text) {
             self.piece(piece, events);
         }

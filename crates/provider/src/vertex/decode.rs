@@ -168,16 +168,16 @@ impl GeminiReply {
     /// Reads a part; says what is wrong with one that cannot be read.
     fn part(&mut self, mut part: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
         let signature = text_of(&mut part, "thoughtSignature").filter(|signature| !signature.is_empty());
-        let call = take(&mut part, "functionCall");
-        if !call.is_null() {
-            return self.call(call, signature, events);
-        }
-        let text = match take(&mut part, "text") {
-            Value::String(text) => Some(text),
-            Value::Null => None,
-            _ => return Err("a text that is no string"),
+        let call = Some(take(&mut part, "functionCall")).filter(|call| !call.is_null());
+        let (text, outcome) = match take(&mut part, "text") {
+            Value::String(text) => (Some(text), Ok(())),
+            Value::Null => (None, Ok(())),
+            _ => (None, Err("a text that is no string")),
         };
-        match (text, signature) {
+        // What is signed beside a call is the call.
+        let (of_text, of_call) = if call.is_some() { (None, signature) } else { (signature, None) };
+        match (text, of_text) {
+            (None, None) if call.is_some() => {}
             (text, signature) if part.get("thought").is_some_and(|thought| *thought == true) => {
                 self.thought(text.unwrap_or_default(), signature, events);
             }
@@ -187,7 +187,7 @@ impl GeminiReply {
             (None, None) => {}
             (text, signature) => self.text(text.unwrap_or_default(), signature, events),
         }
-        Ok(())
+        outcome.and(call.map_or(Ok(()), |call| self.call(call, of_call, events)))
     }
 
     fn thought(&mut self, text: String, signature: Option<String>, events: &mut Vec<Event>) {
