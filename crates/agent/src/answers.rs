@@ -20,7 +20,7 @@ use super::{
     work::{Grounds, awaited},
 };
 use flemma_chat::{AwaitKind, OpenCall, Status};
-use flemma_model::CallId;
+use flemma_model::{CallId, ToolInput};
 
 const WRITES_ON: &str = "this call was interrupted while it wrote what was approved, and goes on";
 const RUNS_AGAIN: &str = "this call was interrupted and runs again, which its tool declares to be harmless";
@@ -306,6 +306,19 @@ impl Turn {
         }
     }
 
+    /// Gives calls status blocks that say that they wait, whatever the policies say.
+    pub(super) fn hold(&mut self, calls: &[OpenCall], step: &mut Step<'_>) {
+        let waits = |call: &&OpenCall| call.placeholder.is_none() && matches!(*call.input, ToolInput::Json(_));
+        let mut place = Vec::new();
+        for call in calls.iter().filter(waits) {
+            self.work.withdraw(&call.id);
+            place.push((call.id.clone(), Placement::Awaits(awaited(step.view.suspends_as(call)))));
+        }
+        if !place.is_empty() {
+            step.push(Effect::Place(place));
+        }
+    }
+
     /// Gives new calls status blocks, or results.
     fn place(&mut self, verdicts: Vec<(OpenCall, Verdict)>, step: &mut Step<'_>) {
         let (mut place, mut settled) = (Vec::new(), Vec::new());
@@ -322,7 +335,6 @@ impl Turn {
                 settled.push((call, answer));
                 continue;
             }
-            let verdict = if self.is_doubtful && verdict == Verdict::Run { Verdict::Ask } else { verdict };
             let placement = match (verdict, step.view.suspends_as(&call)) {
                 (Verdict::Invalid(reason), _) => {
                     settled.push((call, CallResult::error(reason.to_string())));

@@ -47,7 +47,6 @@ impl Turn {
 
     fn request(&mut self, kind: RequestKind, step: &mut Step<'_>) {
         self.autopilot.turns += 1;
-        self.is_doubtful = false;
         self.last_request += 1;
         let request = RequestId(self.last_request);
         self.phase = Phase::Requesting { request, kind, attempt: 1 };

@@ -36,7 +36,8 @@ pub(super) struct Turn {
     pub(super) judgement: Judgement,
     /// What the model is told of the calls of a reply that was cut off because of what it did.
     pub(super) cut_off: Option<String>,
-    /// Whether the calls of the last reply wait for the user, whatever the policies say: it has not ended as it should.
+    /// Whether the calls of the reply that has just ended wait for the user: it has not ended as it should. Their blocks say so before
+    /// anything else happens, since the file decides.
     pub(super) is_doubtful: bool,
     pub(super) last_request: u64,
     locked: bool,
@@ -202,6 +203,10 @@ impl Turn {
                     self.settle_aborted(&calls, step);
                 }
                 self.end_turn(step);
+            }
+            ReviewCause::Reply | ReviewCause::PartOfReply if std::mem::take(&mut self.is_doubtful) => {
+                self.hold(&calls, step);
+                self.review_after(after, step);
             }
             ReviewCause::Reply | ReviewCause::PartOfReply if !calls.is_empty() => {
                 if goes_on {

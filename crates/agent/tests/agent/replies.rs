@@ -187,6 +187,12 @@ fn nothing_of_a_reply_that_ended_oddly_runs_by_itself() {
         harness.reply([call("b", "read", json!({}))], StopReason::ToolUse);
         assert_eq!(harness.running(), ["b"]);
     }
+    // The file says it, also where no key was pressed before Neovim was started again.
+    let harness = asking().without_autopilot();
+    harness.reply([call("a", "read", json!({}))], StopReason::Damaged("…".into()));
+    let again = Harness::new(&harness.text()).without_autopilot();
+    again.go();
+    assert_eq!((again.running(), again.statuses()), (vec![], vec!["a pending".to_owned()]));
 }
 
 #[test]
