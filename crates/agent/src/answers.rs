@@ -20,7 +20,7 @@ use super::{
     work::{Grounds, awaited},
 };
 use flemma_chat::{AwaitKind, OpenCall, Status};
-use flemma_model::{CallId, ToolInput};
+use flemma_model::CallId;
 
 const WRITES_ON: &str = "this call was interrupted while it wrote what was approved, and goes on";
 const RUNS_AGAIN: &str = "this call was interrupted and runs again, which its tool declares to be harmless";
@@ -303,19 +303,6 @@ impl Turn {
                 step.push(Effect::Pause);
             }
             self.go_on_with_round(step);
-        }
-    }
-
-    /// Gives calls status blocks that say that they wait, whatever the policies say.
-    pub(super) fn hold(&mut self, calls: &[OpenCall], step: &mut Step<'_>) {
-        let waits = |call: &&OpenCall| call.placeholder.is_none() && matches!(*call.input, ToolInput::Json(_));
-        let mut place = Vec::new();
-        for call in calls.iter().filter(waits) {
-            self.work.withdraw(&call.id);
-            place.push((call.id.clone(), Placement::Awaits(awaited(step.view.suspends_as(call)))));
-        }
-        if !place.is_empty() {
-            step.push(Effect::Place(place));
         }
     }
 

@@ -36,9 +36,6 @@ pub(super) struct Turn {
     pub(super) judgement: Judgement,
     /// What the model is told of the calls of a reply that was cut off because of what it did.
     pub(super) cut_off: Option<String>,
-    /// Whether the calls of the reply that has just ended wait for the user: it has not ended as it should. Their blocks say so before
-    /// anything else happens, since the file decides.
-    pub(super) is_doubtful: bool,
     pub(super) last_request: u64,
     locked: bool,
     /// Whether what the user has typed at the end is sent with the results: they have pressed the key that sends since. At rest
@@ -203,10 +200,6 @@ impl Turn {
                     self.settle_aborted(&calls, step);
                 }
                 self.end_turn(step);
-            }
-            ReviewCause::Reply | ReviewCause::PartOfReply if std::mem::take(&mut self.is_doubtful) => {
-                self.hold(&calls, step);
-                self.review_after(after, step);
             }
             ReviewCause::Reply | ReviewCause::PartOfReply if !calls.is_empty() => {
                 if goes_on {
