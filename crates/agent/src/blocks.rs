@@ -11,6 +11,12 @@ pub(super) fn held<S: Shell>(shell: &S) -> Vec<(CallId, Placement)> {
     calls.map(|call| (call.id.clone(), Placement::Awaits(awaited(shell.suspends_as(&call))))).collect()
 }
 
+/// Writes the first status blocks of calls, and tells of those that wait.
+pub(super) fn place<S: Shell>(calls: &[(CallId, Placement)], shell: &S) {
+    write_blocks(calls, shell);
+    tell_blocks(calls, shell);
+}
+
 /// Writes the first status blocks of calls.
 pub(super) fn write_blocks<S: Shell>(calls: &[(CallId, Placement)], shell: &S) {
     if calls.is_empty() {

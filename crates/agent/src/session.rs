@@ -13,7 +13,7 @@ use std::{
 
 use super::{
     Activity, CallResult, Departure, Input, Level, LifecycleEvent, Placement, Progress, RequestId, Shell, Stop,
-    blocks::{held, set_block, tell_blocks, write_blocks},
+    blocks::{held, place, set_block, tell_blocks, write_blocks},
     cursor,
     effect::{Effect, RequestKind},
     first_panic::FirstPanic,
@@ -298,10 +298,7 @@ impl Session {
             }
             Effect::Write(event) => self.write(&event, shell),
             Effect::CloseReply(ending) => self.close_reply(ending, shell),
-            Effect::Place(calls) => {
-                write_blocks(&calls, shell);
-                tell_blocks(&calls, shell);
-            }
+            Effect::Place(calls) => place(&calls, shell),
             Effect::Await(id, kind) => {
                 let awaiting = shell.awaiting(&id, kind);
                 if kind != AwaitKind::ClientExec {

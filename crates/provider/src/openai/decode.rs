@@ -91,6 +91,8 @@ pub(super) struct ResponsesReply {
     prose: String,
     /// A part of it was a refusal.
     refused: bool,
+    /// What is wrong with something that was handed on.
+    fault: Option<&'static str>,
 }
 
 /// What tells an item from others. Servers leave any of it out.
@@ -164,23 +166,22 @@ impl ReadReply for ResponsesReply {
             "output_item.done" => self.finish(key, item, events)?,
             "completed" | "incomplete" => {
                 let mut response = take(&mut event, "response");
-                let mut outcome = Ok(());
                 let whole: String = items(&response, "output").iter().map(content).collect();
                 if let Value::Array(items) = take(&mut response, "output") {
                     for (index, item) in items.into_iter().enumerate().filter(|_| kind == "completed") {
                         let key = Key::of(&json!({ "output_index": index }), &item);
-                        outcome = outcome.and(match self.has_come(&key) {
-                            true => self.check_again(&key, &item, events),
-                            false => self.finish(key, item, events),
-                        });
+                        if self.has_come(&key) {
+                            self.check_again(&key, &item, events);
+                        } else if let Err(what) = self.finish(key, item, events) {
+                            self.fault = Some(what);
+                        }
                     }
                 }
-                let (stop, closed) = self.stop(kind, response.pointer("/incomplete_details/reason"), events);
+                let stop = self.stop(kind, response.pointer("/incomplete_details/reason"), events);
                 push_text(again::rest(&self.prose, &whole).unwrap_or_default(), events);
                 let usage = response.get("usage").and_then(|usage| COUNTS.read(usage, Usage::default()));
                 events.extend(usage.map(Event::Usage));
                 events.push(Event::Finished(stop));
-                outcome.and(closed)?;
             }
             "failed" => {
                 let error = event.pointer_mut("/response/error").map(Value::take).unwrap_or_default();
@@ -188,21 +189,21 @@ impl ReadReply for ResponsesReply {
             }
             kind => self.extend(kind, key, event, events)?,
         }
-        Ok(())
+        self.fault.take().map_or(Ok(()), |what| Err(what.into()))
     }
 
     fn end(&mut self, is_said: bool, events: &mut Vec<Event>) -> Result<(), Fault> {
         if is_said {
-            let (stop, closed) = self.stop("completed", None, events);
+            let stop = self.stop("completed", None, events);
             events.push(Event::Finished(stop));
-            Ok(closed?)
         } else {
             // What has begun is kept, though it is not whole.
             let has_begun = |version: &Version| !version.arguments.is_empty();
             self.open
                 .retain(|open| !matches!(&open.item, Item::FunctionCall(versions) if !versions.iter().any(has_begun)));
-            Ok(self.close(|_| true, events)?)
+            self.close(|_| true, events);
         }
+        self.fault.take().map_or(Ok(()), |what| Err(what.into()))
     }
 }
 
@@ -257,7 +258,7 @@ impl ResponsesReply {
         }
         match &item {
             Item::FunctionCall(versions) => events.push(progress(&versions[0])),
-            _ => self.close(|item| !matches!(item, Item::FunctionCall(_)), events)?,
+            _ => self.close(|item| !matches!(item, Item::FunctionCall(_)), events),
         }
         if let Item::Reasoning = item {
             events.push(Event::ThinkingStarted);
@@ -296,7 +297,7 @@ impl ResponsesReply {
             }
             ("output_text.done" | "refusal.done", _) => {
                 self.refused |= kind == "refusal.done" && !whole.is_empty();
-                open.complete(open.part, &whole, events)?;
+                self.fault = open.complete(open.part, &whole, events).or(self.fault);
                 open.part = open.shown.len();
             }
             ("output_text.annotation.added", _) => hosted::cite(&take(&mut event, "annotation"), &mut open.sources),
@@ -326,7 +327,10 @@ impl ResponsesReply {
         }
         let kind = str_of(&item, "type").to_owned();
         let at = match self.find(&kind, &key) {
-            None if self.is_done(&key) => return self.check_again(&key, &item, events),
+            None if self.is_done(&key) => {
+                self.check_again(&key, &item, events);
+                return Ok(());
+            }
             None if self.begin(key.clone(), &item, events)? => self.open.len().checked_sub(1),
             at => at,
         };
@@ -336,11 +340,10 @@ impl ResponsesReply {
         match open.item {
             Item::Message => {
                 self.refused |= !texts(&item, "content", "refusal").is_empty();
-                let outcome = open.complete(0, &content(&item), events);
+                self.fault = open.complete(0, &content(&item), events).or(self.fault);
                 self.prose.push_str(&open.shown);
                 hosted::cite_all(&item, &mut open.sources);
                 hosted::push_citations(open.sources, events);
-                return outcome;
             }
             Item::Reasoning => {
                 let parts = [texts(&item, "summary", "text"), texts(&item, "content", "text")].concat();
@@ -350,77 +353,68 @@ impl ResponsesReply {
             Item::FunctionCall(mut versions) => {
                 versions.push(Version::of(item));
                 let call = key.call.or(open.key.call);
-                return self.call(Key { call, ..key }, versions, events);
+                self.call(Key { call, ..key }, versions, events);
             }
         }
         Ok(())
     }
 
-    /// Hands a call on. Says so if its versions differ.
-    fn call(&mut self, key: Key, versions: Vec<Version>, events: &mut Vec<Event>) -> Result<(), &'static str> {
-        let (call, outcome) = versions::last(versions, events);
+    /// Hands a call on.
+    fn call(&mut self, key: Key, versions: Vec<Version>, events: &mut Vec<Event>) {
+        let (call, fault) = versions::last(&versions, events);
+        self.fault = fault.or(self.fault);
         let id = key.call.clone().map_or_else(|| made_up_id("call"), CallId);
         events.push(Event::ToolUse { id, name: call.name.clone(), input: call.input() });
         self.calls.push((key, call));
-        outcome
     }
 
-    /// Says so if an item that comes again is a call, and not the one that it was.
-    fn check_again(&self, key: &Key, item: &Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+    /// Looks whether an item that comes again is a call, and not the one that it was.
+    fn check_again(&mut self, key: &Key, item: &Value, events: &mut Vec<Event>) {
         let again = Version::of(item.clone());
         let may_be = |of: &Key| of.may_be(key) || both(&of.index, &key.index) == Some(true);
         let is_same = |(of, call): &(Key, Version)| may_be(of) && call.allows(&again);
-        match str_of(item, "type") {
-            "function_call" if !self.calls.iter().any(is_same) => again.keep(events),
-            _ => Ok(()),
+        if str_of(item, "type") == "function_call" && !self.calls.iter().any(is_same) {
+            self.fault = Some(again.keep(events));
         }
     }
 
     /// Ends the open items of which nothing more is to come.
-    fn close(&mut self, ends: impl Fn(&Item) -> bool, events: &mut Vec<Event>) -> Result<(), &'static str> {
-        let mut outcome = Ok(());
+    fn close(&mut self, ends: impl Fn(&Item) -> bool, events: &mut Vec<Event>) {
         for open in self.open.extract_if(.., |open| ends(&open.item)).collect::<Vec<_>>() {
             self.done.push(open.key.clone());
             hosted::push_citations(open.sources, events);
             match open.item {
                 Item::Reasoning => events.push(Event::ThinkingFinished { signature: None }),
-                Item::FunctionCall(versions) => outcome = outcome.and(self.call(open.key, versions, events)),
+                Item::FunctionCall(versions) => self.call(open.key, versions, events),
                 Item::Message => self.prose.push_str(&open.shown),
             }
         }
-        outcome
     }
 
-    /// Why the reply ends, and what is wrong with what was open.
-    fn stop(
-        &mut self,
-        kind: &str,
-        reason: Option<&Value>,
-        events: &mut Vec<Event>,
-    ) -> (StopReason, Result<(), &'static str>) {
-        let closed = self.close(|_| true, events);
-        let stop = match reason.and_then(Value::as_str) {
+    /// Why the reply ends.
+    fn stop(&mut self, kind: &str, reason: Option<&Value>, events: &mut Vec<Event>) -> StopReason {
+        self.close(|_| true, events);
+        match reason.and_then(Value::as_str) {
             _ if kind == "completed" && self.refused => StopReason::Refusal,
             _ if kind == "completed" => StopReason::EndTurn,
             Some(word) => stop_reason(word, ""),
             None => StopReason::Other("incomplete, without a reason".to_owned()),
-        };
-        (stop, closed)
+        }
     }
 }
 
 impl Open {
     /// Hands on what `whole` has behind the pieces from there. Says so if it is another text, and hands on all of it.
-    fn complete(&mut self, from: usize, whole: &str, events: &mut Vec<Event>) -> Result<(), &'static str> {
+    fn complete(&mut self, from: usize, whole: &str, events: &mut Vec<Event>) -> Option<&'static str> {
         if let Some(rest) = again::rest(&self.shown[from..], whole) {
             self.shown.push_str(&rest);
             push_text(rest, events);
-            return Ok(());
+            return None;
         }
         self.shown.truncate(from);
         self.shown.push_str(whole);
         push_text(format!("{PART_BREAK}{whole}"), events);
-        Err("a text that differs from its pieces")
+        Some("a text that differs from its pieces")
     }
 }
 

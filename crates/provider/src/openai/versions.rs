@@ -45,14 +45,14 @@ impl Version {
     }
 
     /// Keeps one as prose that another does not allow.
-    pub fn keep(&self, events: &mut Vec<Event>) -> Result<(), &'static str> {
+    pub fn keep(&self, events: &mut Vec<Event>) -> &'static str {
         push_text(format!("\n\n{}\n\n", Fence::enclose("", &format!("{} {}", self.name, self.arguments))), events);
-        Err("a call in versions that differ")
+        "a call in versions that differ"
     }
 }
 
 /// The call that is meant: the last version that is whole. Says so if another one contradicts it.
-pub(super) fn last(versions: Vec<Version>, events: &mut Vec<Event>) -> (Version, Result<(), &'static str>) {
+pub(super) fn last(versions: &[Version], events: &mut Vec<Event>) -> (Version, Option<&'static str>) {
     let is_whole = |version: &Version| !version.is_blank() && matches!(version.input(), ToolInput::Json(_));
     let of = |fits: &dyn Fn(&Version) -> bool| versions.iter().rfind(|version| fits(version));
     let whole = of(&|version| is_whole(version) && !version.is_unknown)
@@ -65,7 +65,7 @@ pub(super) fn last(versions: Vec<Version>, events: &mut Vec<Event>) -> (Version,
     };
     let mut others: Vec<_> = versions.iter().filter(|version| !last.allows(version)).collect();
     others.dedup();
-    let outcome = if last.is_unknown { Err(UNKNOWN) } else { Ok(()) };
-    let outcome = others.into_iter().fold(outcome, |_, other| other.keep(events));
-    (last, outcome)
+    let fault = last.is_unknown.then_some(UNKNOWN);
+    let fault = others.into_iter().fold(fault, |_, other| Some(other.keep(events)));
+    (last, fault)
 }
