@@ -24,12 +24,16 @@ const MOMENTS: [&str; 8] = [
 ];
 
 /// What happens then, in Lua. `buf`, `file` and `folder` are the conversation's.
-const ACCIDENTS: [(&str, &str); 6] = [
+const ACCIDENTS: [(&str, &str); 7] = [
     (
         "the buffer is wiped",
         "if vim.api.nvim_buf_is_valid(buf) then vim.api.nvim_buf_delete(buf, { force = true }) end",
     ),
     ("the buffer is read anew", "vim.api.nvim_buf_call(buf, function() vim.cmd('silent edit!') end)"),
+    (
+        "the text is changed",
+        "vim.bo[buf].modifiable = true pcall(vim.api.nvim_buf_set_lines, buf, 0, -1, false, { '@You:', 'x' })",
+    ),
     ("the file is changed", "vim.fn.writefile({ '@You:', 'theirs' }, file)"),
     (
         "the file is changed, and a timer wipes the buffer",
@@ -96,7 +100,9 @@ fn no_accident_at_any_moment_of_a_turn_hurts_the_editor() {
             ) == true
         });
         let messages = said(&mut chat.nvim);
-        for odd in ["Error executing", "traceback", "internal error", "E11", "E5", "E37", "E162"] {
+        for odd in
+            ["Error executing", "traceback", "internal error", "E11", "E5", "E37", "E162", "writing to the buffer"]
+        {
             assert!(!messages.contains(odd), "{what}: {messages}");
         }
         // An external change of the file is kept, unless the file was written before it.

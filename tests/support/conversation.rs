@@ -106,7 +106,7 @@ fn number_made_up(events: &mut [Event]) {
             _ => continue,
         };
         let Some((prefix, digits)) =
-            id.split_once('_').filter(|(prefix, _)| ["call", "toolu", "vertex"].contains(prefix))
+            id.split_once('_').filter(|(prefix, _)| ["call", "toolu", "vertex", "xml"].contains(prefix))
         else {
             continue;
         };

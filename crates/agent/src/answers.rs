@@ -322,7 +322,6 @@ impl Turn {
                 settled.push((call, answer));
                 continue;
             }
-            let verdict = if self.is_doubtful && verdict == Verdict::Run { Verdict::Ask } else { verdict };
             let placement = match (verdict, step.view.suspends_as(&call)) {
                 (Verdict::Invalid(reason), _) => {
                     settled.push((call, CallResult::error(reason.to_string())));

@@ -11,6 +11,7 @@
 
 mod answers;
 mod autopilot;
+mod blocks;
 mod cursor;
 mod effect;
 mod first_panic;

@@ -47,7 +47,6 @@ impl Turn {
 
     fn request(&mut self, kind: RequestKind, step: &mut Step<'_>) {
         self.autopilot.turns += 1;
-        self.is_doubtful = false;
         self.last_request += 1;
         let request = RequestId(self.last_request);
         self.phase = Phase::Requesting { request, kind, attempt: 1 };
@@ -121,7 +120,7 @@ impl Turn {
         };
         self.autopilot.stop = stopped.is_some().then_some(Stop::Incomplete);
         // It is not certain that its calls are what the model wants.
-        self.is_doubtful = stopped.is_some();
+        let ending = if stopped.is_some() { Ending::Doubtful } else { Ending::Complete };
         if let Phase::Requesting { kind, .. } = self.phase {
             self.give_up(kind, step);
             return match stopped {
@@ -132,7 +131,7 @@ impl Turn {
         if let Some(message) = stopped {
             step.tell(Level::Warn, message);
         }
-        step.push(Effect::CloseReply(Ending::Complete));
+        step.push(Effect::CloseReply(ending));
         let after = if *reason == StopReason::Pause { ReviewCause::PartOfReply } else { ReviewCause::Reply };
         self.review_after(after, step);
     }

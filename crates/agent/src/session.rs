@@ -12,13 +12,15 @@ use std::{
 };
 
 use super::{
-    Activity, CallResult, Departure, Input, Level, LifecycleEvent, Placement, Progress, RequestId, Shell, Stop, cursor,
+    Activity, CallResult, Departure, Input, Level, LifecycleEvent, Placement, Progress, RequestId, Shell, Stop,
+    blocks::{held, place, set_block, tell_blocks, write_blocks},
+    cursor,
     effect::{Effect, RequestKind},
     first_panic::FirstPanic,
     turn::Turn,
     view::first_error,
 };
-use flemma_chat::{self as chat, AwaitKind, Awaiting, Ending, OpenCall, ReplyWriter, Status, StatusBlock};
+use flemma_chat::{self as chat, AwaitKind, Ending, OpenCall, ReplyWriter, Status};
 use flemma_model::{self as model, CallId, Usage};
 use flemma_provider::{ErrorKind, ProviderError};
 
@@ -369,9 +371,13 @@ impl Session {
             shell.apply(&writer.close(ending));
         }
         self.requesting.set(false);
-        let complete = ending == Ending::Complete;
+        let complete = ending != Ending::Aborted;
         self.account(shell, complete);
+        // The file decides, and a listener may read it anew.
+        let held = if ending == Ending::Doubtful { held(shell) } else { Vec::new() };
+        write_blocks(&held, shell);
         shell.announce(LifecycleEvent::RequestFinished { complete });
+        tell_blocks(&held, shell);
     }
 
     fn settle<S: Shell>(&self, id: &CallId, mut answer: CallResult, shell: &S) {
@@ -431,24 +437,6 @@ impl Session {
     }
 }
 
-/// Writes the first status blocks of calls.
-fn place<S: Shell>(calls: &[(CallId, Placement)], shell: &S) {
-    let block = |id, placement| match placement {
-        Placement::Awaits(kind) => StatusBlock::pending(&shell.awaiting(id, kind)),
-        Placement::Approved => StatusBlock::new(Status::Approved),
-        Placement::Denied => StatusBlock::new(Status::Denied),
-    };
-    let blocks: Vec<_> = calls.iter().map(|(id, placement)| (id.clone(), block(id, *placement))).collect();
-    shell.placed(calls);
-    shell.apply(&shell.with_document(|document, text| chat::insert_placeholders(document.calls(), text, &blocks)));
-    for (id, placement) in calls {
-        shell.authorise(id);
-        if let Placement::Awaits(kind) = placement {
-            shell.announce(LifecycleEvent::ToolPending(id, *kind));
-        }
-    }
-}
-
 fn open_prompt<S: Shell>(shell: &S) {
     shell.apply(&shell.with_document(|document, text| chat::open_prompt(document.messages(), text).0));
 }
@@ -472,18 +460,4 @@ fn post<S: Shell>(departure: Departure, shell: &S) {
         let message = format!("Your queued {what} at the end, under `@You:`.");
         shell.advise(Level::Info, &message, "Press Ctrl-] to send what is there.");
     }
-}
-
-/// Changes the status of a call, and what its block says about waiting. Only the word changes where nothing else does.
-fn set_block<S: Shell>(id: &CallId, status: Status, awaiting: Option<&Awaiting>, shell: &S) {
-    shell.apply(&shell.with_document(|document, text| {
-        let calls = document.calls();
-        let block = calls.find(id, text).and_then(|call| call.placeholder).map(|placeholder| placeholder.block);
-        match block {
-            Some(block) if awaiting.is_some_and(|wait| *wait != Awaiting::default()) || block.names_a_wait() => {
-                chat::set_block(calls, text, id, &block.moved_to(status, awaiting))
-            }
-            _ => chat::set_status(calls, text, id, status),
-        }
-    }));
 }

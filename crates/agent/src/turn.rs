@@ -34,8 +34,6 @@ pub(super) struct Turn {
     pub(super) judgement: Judgement,
     /// What the model is told of the calls of a reply that was cut off because of what it did.
     pub(super) cut_off: Option<String>,
-    /// Whether the calls of the last reply wait for the user, whatever the policies say: it has not ended as it should.
-    pub(super) is_doubtful: bool,
     pub(super) last_request: u64,
     locked: bool,
     /// Whether what the user has typed at the end is sent with the results: they have pressed the key that sends since. At rest

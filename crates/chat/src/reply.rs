@@ -19,6 +19,8 @@ const LONG_LINE: usize = 64 * 1024;
 pub enum Ending {
     /// The reply is complete.
     Complete,
+    /// The same, but not as it should be: its calls wait for the user.
+    Doubtful,
     /// The reply was aborted. `<!-- flemma:aborted -->` marks it in the document.
     Aborted,
 }

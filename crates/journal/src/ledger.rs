@@ -46,6 +46,8 @@ pub struct Lives {
     pub life: Life,
     /// If the latest record is a start: the start before it.
     before_start: Option<Option<Timestamp>>,
+    /// Whether the latest record is a rejection.
+    is_rejected: bool,
     /// How many have ended.
     pub endings: usize,
     /// The result of the latest one that has ended.
@@ -80,6 +82,8 @@ pub struct Ending {
     pub by: Actor,
     /// Whether its result is an error: it was rejected, cancelled or failed, or it expired.
     pub is_error: bool,
+    /// Whether it was rejected.
+    pub is_rejected: bool,
     /// How much the user took of what the call proposed.
     pub taken: Taken,
 }
@@ -183,6 +187,7 @@ impl Lives {
             _ => self.before_start.take(),
         };
         let shown = self.shown.take();
+        let is_rejected = std::mem::replace(&mut self.is_rejected, record.event == Event::Decided(Decision::Rejected));
         match (&record.event, &mut self.life) {
             (Event::Bound { shown }, _) => self.shown = Some(shown.clone()),
             (Event::Made { shown }, Life::Open { .. }) => self.made = shown.is_changed().then(|| shown.clone()),
@@ -243,7 +248,7 @@ impl Lives {
                 self.endings += 1;
                 self.last_result = Some(result.clone());
                 let (at, by) = (record.at, record.by.clone());
-                self.ending = Some(Ending { at, started, by, is_error: result.is_error, taken });
+                self.ending = Some(Ending { at, started, by, is_error: result.is_error, is_rejected, taken });
             }
         }
     }

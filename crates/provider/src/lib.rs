@@ -44,10 +44,12 @@
 //! # Ok::<(), flemma_provider::ProviderError>(())
 //! ```
 
+mod again;
 pub mod anthropic;
 pub mod attachment;
 pub mod auth;
 mod call_ids;
+mod call_input;
 pub mod catalogue;
 pub mod connection;
 mod context_overflow;

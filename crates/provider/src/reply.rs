@@ -5,14 +5,17 @@
 //! object at a time, goes to the vendor's [`ReadReply`]. An answer that is one piece of JSON and no stream is read as
 //! if it had come in an event.
 //!
-//! No event decides about a reply: one that cannot be read is left out, and the user is told at the end.
+//! No event decides about a reply: one that cannot be read is left out, and the user is told at the end. So is a second answer. A call
+//! that begins or goes on behind the reason why the reply ends waits for the user, unless its event says that reason again: some servers
+//! do in every event. Nothing is read behind the event that ends a reply.
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     Decoder, ErrorResponse, ProviderError, Request,
+    call_input::unreadable,
     loose_json::{self, Halves},
     registry,
     sse::{Sse, SseEvent},
@@ -29,6 +32,9 @@ const NO_CALL: &str = "The server says that the model calls a tool, but has sent
 
 /// What the user is told of a reply that is nothing but thinking.
 const NO_ANSWER: &str = "The model has thought, but given no answer. Ask it to go on.";
+
+/// Where the reason why a reply ends may be in an event that brings something else.
+const ENDS: [&str; 2] = ["/choices/0/finish_reason", "/candidates/0/finishReason"];
 
 /// What Ollama speaks where it is not asked for anything else.
 const OLLAMA: &str = "Ollama's own protocol; set `base_url` to an address that ends in `/v1`";
@@ -199,7 +205,13 @@ impl<R: ReadReply> StreamDecoder<R> {
         }
         self.check_protocol(&json)?;
         self.progress = Progress::Arriving;
-        self.perform(data, events, |reply, events| reply.read(json, events))
+        let is_behind = self.reply.may_end() && !ENDS.iter().any(|end| json.pointer(end).is_some_and(Value::is_string));
+        self.perform(data, events, |reply, events| {
+            let before = events.len();
+            reply.read(json, events)?;
+            let brings_call = events[before..].iter().any(|event| matches!(event, Event::ToolUseProgress { .. }));
+            if is_behind && brings_call { Err("a call behind the end of the reply".into()) } else { Ok(()) }
+        })
     }
 
     /// Refuses a reply that begins as one of another vendor's.
@@ -280,10 +292,8 @@ impl<R: ReadReply> StreamDecoder<R> {
                     let call = (name.clone(), input.clone());
                     if is_made_up(id) && self.calls.contains(&call) {
                         faults.push("the same call came twice");
-                    } else if matches!(input, ToolInput::Json(json) if json.to_string().contains(char::REPLACEMENT_CHARACTER))
-                    {
-                        // The decoders put it in the place of what they cannot read. Where the model means it, one question too many is asked.
-                        faults.push("a character in the input of a call cannot be read");
+                    } else {
+                        faults.extend(unreadable(input));
                     }
                     self.calls.push(call);
                 }
@@ -363,24 +373,6 @@ fn is_of_ollama(text: &str) -> bool {
     first.is_some_and(|first| first.get("done").is_some_and(Value::is_boolean) && first.get("model").is_some())
 }
 
-/// The input of a call: its JSON, or `given` where that has nothing in it. A tool without arguments often gets no
-/// text at all.
-pub(super) fn tool_input(json: String, given: Value) -> ToolInput {
-    if json.trim().is_empty() {
-        return ToolInput::Json(if given.is_null() { json!({}) } else { given });
-    }
-    match loose_json::read_input(&json) {
-        Some(Value::Null) => ToolInput::Json(json!({})),
-        // Some servers encode it twice.
-        Some(Value::String(text)) => match loose_json::read_input(&text) {
-            Some(value) if value.is_object() => ToolInput::Json(value),
-            _ => ToolInput::Json(text.into()),
-        },
-        Some(value) => ToolInput::Json(value),
-        None => ToolInput::Malformed(json),
-    }
-}
-
 /// More prose, if there is any.
 pub(super) fn push_text(text: String, events: &mut Vec<Event>) {
     if !text.is_empty() {
@@ -427,6 +419,27 @@ impl NewIds {
     /// The server's own id, or one with `prefix` where it has left it out or given it twice.
     pub fn take(&mut self, own: String, prefix: &str) -> CallId {
         if !own.is_empty() && self.0.insert(own.clone()) { CallId(own) } else { made_up_id(prefix) }
+    }
+}
+
+/// Which of several answers is read: the one that comes first.
+#[derive(Default)]
+pub(super) struct FirstAnswer(Option<u64>);
+
+impl FirstAnswer {
+    /// Takes what is of the first answer out of a list, and says so if there is something of another one.
+    pub fn take(&mut self, answers: Vec<Value>) -> (Option<Value>, Result<(), &'static str>) {
+        let (mut first, mut outcome) = (None, Ok(()));
+        for (place, answer) in (0..).zip(answers) {
+            let unsaid = if place == 0 { self.0.unwrap_or_default() } else { place };
+            let index = answer.get("index").and_then(Value::as_u64).unwrap_or(unsaid);
+            if *self.0.get_or_insert(index) == index && first.is_none() {
+                first = Some(answer);
+            } else {
+                outcome = Err("a second answer");
+            }
+        }
+        (first, outcome)
     }
 }
 

@@ -68,6 +68,8 @@ impl Workspace {
         if let Some(conversation) = conversation {
             let effects = Effects::new(self, &conversation);
             conversation.session.account(&effects, false);
+            // What it had still to write was for the text that is gone.
+            conversation.session.abandon();
             conversation.tasks.stop_all();
             self.ownership.leave(&conversation);
             let problem = UserError::new("something in Neovim has unloaded the conversation or read it again");

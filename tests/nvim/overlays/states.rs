@@ -82,6 +82,11 @@ fn a_card_shows_the_state_of_its_call_while_it_changes() {
         )
         .tool_use("toolu_5", "write", &[&json!({"label": null, "path": "b.py", "content": "x\n"}).to_string()])
         .tool_use("toolu_6", "unknown", &["{}"])
+        .tool_use(
+            "toolu_7",
+            "ask_user",
+            &[&json!({"question": "Which?", "options": ["1"], "default": null}).to_string()],
+        )
         .end("tool_use");
     let options = "tools = { auto_approve = { 'bash' }, max_concurrent = 1 }";
     let lua = "vim.o.termguicolors = true
@@ -103,6 +108,7 @@ fn a_card_shows_the_state_of_its_call_while_it_changes() {
             ask,
             ("write", "waits", "FlemmaWaiting"),
             ("unknown", "✗ failed", "FlemmaFailed"),
+            ask,
         ],
     );
     std::fs::write(chat.nvim.work().join("go"), "").unwrap();
@@ -111,6 +117,13 @@ fn a_card_shows_the_state_of_its_call_while_it_changes() {
     chat.go_to("**Tool Result:** `toolu_5`");
     chat.nvim.command("Flemma tool:reject not this one");
     chat.nvim.wait_for("the rejection", |nvim| nvim.text().contains("not this one"));
+    // From afar: `--error` is no rejection.
+    for (call, how) in [("toolu_4", "error"), ("toolu_7", "reject")] {
+        let resolve = "local path = vim.api.nvim_buf_get_name(0)
+            return require('flemma.command_line').resolve(path, ..., 'nobody knows')";
+        let resolve = resolve.replace("...", &format!("'{call}', '{how}'"));
+        assert_eq!(chat.nvim.lua(&resolve, &[]), "done");
+    }
     chat.nvim.input("gg");
     assert_states(
         &mut chat,
@@ -118,9 +131,10 @@ fn a_card_shows_the_state_of_its_call_while_it_changes() {
             ("bash", "✓ ", "FlemmaToolDone"),
             ("bash", "✗ failed ", "FlemmaFailed"),
             ls,
-            ask,
+            ("ask_user", "✗ failed", "FlemmaFailed"),
             ("write", "rejected", "FlemmaRejected"),
             ("unknown", "✗ failed", "FlemmaFailed"),
+            ("ask_user", "rejected", "FlemmaRejected"),
         ],
     );
 }

@@ -80,7 +80,8 @@ fn a_tool_that_cannot_be_used_is_reported() {
 fn files_pages_and_folders_are_loaded() {
     let page = "# Tools\n\nText.\n\n```lua\nerror('not this one')\n```\n\n```space-lua\nai.tools.from_page = {\n  \
                 description = 'x',\n  handler = function() return shared .. ' page' end,\n}\n```\n\n- In a list:\n\n  \
-                ```space-lua\n  ai.tools.from_list = { description = 'x', handler = function() return 'list' end }\n  ```\n";
+                ```space-lua\n  ai.tools.from_list = { description = 'x', handler = function() return 'list' end }\n  \
+                ai.tools.bash = { description = 'x', handler = function() end }\n  ```\n";
     let files = &[
         (
             "lib/a.lua",
@@ -99,6 +100,7 @@ fn files_pages_and_folders_are_loaded() {
     assert_eq!(chat.nvim.lua("return _G.shared", &[]), json!(null), "what code writes into global names stays with it");
     let told = said(&mut chat.nvim);
     assert!(told.contains("broken.md:4:") && told.contains("throws.md:4:"), "{told}");
+    assert!(told.contains("deep/b.md` has put a tool `bash` in the place of Flemma's own"), "{told}");
     assert!(told.contains("there is no `space-lua` block in") && told.contains("there is no file"), "{told}");
     assert_eq!(
         results(&mut chat),

@@ -7,7 +7,7 @@ use flemma_model::{Event, StopReason, ToolInput, Usage};
 use flemma_provider::{ErrorKind, ProviderError, retry::MAX_ATTEMPTS};
 use serde_json::json;
 
-use super::harness::{Harness, call, prose};
+use super::harness::{Harness, Prank, call, prose};
 
 fn asking() -> Harness {
     let harness = Harness::new("@You:\nHello");
@@ -186,6 +186,15 @@ fn nothing_of_a_reply_that_ended_oddly_runs_by_itself() {
         harness.tool("a", "one");
         harness.reply([call("b", "read", json!({}))], StopReason::ToolUse);
         assert_eq!(harness.running(), ["b"]);
+    }
+    // The file says it, also where no key was pressed before Neovim was started again.
+    for moment in ["no such moment", "moment: complete"] {
+        let harness = asking().without_autopilot();
+        harness.prank(moment, Prank::Abandon);
+        harness.reply([call("a", "read", json!({}))], StopReason::Damaged("…".into()));
+        let again = Harness::new(&harness.text()).without_autopilot();
+        again.go();
+        assert_eq!((again.running(), again.statuses()), (vec![], vec!["a pending".to_owned()]), "{moment}");
     }
 }
 

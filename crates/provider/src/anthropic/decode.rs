@@ -41,8 +41,9 @@ use serde_json::{Value, json};
 use super::{NAME, cited::Cited, vendor::is_own};
 use crate::{
     Request,
+    call_input::{UNKNOWN, take_input, tool_input},
     counts::CountNames,
-    reply::{Fault, NewIds, ReadReply, items, push_text, push_thinking, str_of, take, text_of, tool_input},
+    reply::{Fault, NewIds, ReadReply, items, push_text, push_thinking, str_of, take, text_of},
     signature::at_host,
     stop_reason::stop_reason,
 };
@@ -72,7 +73,7 @@ pub(super) struct MessagesReply {
 enum ContentBlock {
     Text { text: String, citations: Vec<Value> },
     Thinking { signature: String },
-    ToolUse { id: CallId, name: String, json: String, given: Value },
+    ToolUse { id: CallId, name: String, json: String, given: (Value, bool) },
     HostedUse { id: CallId, name: String, json: String, raw: Value },
     HostedResult { id: CallId, raw: Value },
     Ignored,
@@ -173,7 +174,7 @@ impl MessagesReply {
                 let name = text_of(&mut block, "name").ok_or("a tool use without a name")?;
                 let id = self.ids.take(text_of(&mut block, "id").unwrap_or_default(), "toolu");
                 events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 });
-                ContentBlock::ToolUse { id, name, json: String::new(), given: take(&mut block, "input") }
+                ContentBlock::ToolUse { id, name, json: String::new(), given: take_input(&mut block) }
             }
             "server_tool_use" => {
                 let field = |name| block.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -235,8 +236,10 @@ impl MessagesReply {
                 let signature = Some(self.signed(signature)).filter(|signature| !signature.value.is_empty());
                 events.push(Event::ThinkingFinished { signature });
             }
-            ContentBlock::ToolUse { id, name, json, given } => {
+            ContentBlock::ToolUse { id, name, json, given: (given, is_known) } => {
+                let is_known = is_known || !json.trim().is_empty();
                 events.push(Event::ToolUse { id, name, input: tool_input(json, given) });
+                return is_known.then_some(()).ok_or(UNKNOWN);
             }
             ContentBlock::HostedUse { id, name, json, mut raw } => {
                 // Kept as it came but for the input, which came in pieces.

@@ -9,10 +9,10 @@
 //! | `response.output_item.added`                      | handled for the items below                                |
 //! | `response.content_part.added`, `.done`            | ignored on purpose: the deltas and the item say it all     |
 //! | `response.output_text.delta`                      | handled: prose                                             |
-//! | `response.output_text.done`                       | ignored on purpose: the deltas once more                   |
+//! | `response.output_text.done`                       | handled: what the deltas have left out                     |
 //! | `response.output_text.annotation.added`           | handled for `url_citation`: a source, told with the item   |
 //! | `response.refusal.delta`                          | handled: prose, and the reply ends as a refusal            |
-//! | `response.refusal.done`                           | ignored on purpose: the deltas once more                   |
+//! | `response.refusal.done`                           | handled: what the deltas have left out                     |
 //! | `response.reasoning_summary_part.added`           | handled: an empty line before each part but the first      |
 //! | `response.reasoning_summary_text.delta`           | handled: thinking                                          |
 //! | `response.reasoning_text.delta`                   | handled: thinking, of open models behind this API          |
@@ -20,7 +20,7 @@
 //! | `response.reasoning_summary_text.done`            | ignored on purpose: the deltas once more                   |
 //! | `response.reasoning_text.done`                    | ignored on purpose: the deltas once more                   |
 //! | `response.function_call_arguments.delta`          | handled                                                    |
-//! | `response.function_call_arguments.done`           | handled: all of them, instead of the deltas                |
+//! | `response.function_call_arguments.done`           | handled: all of them; see [`super::versions`]              |
 //! | `response.output_item.done`                       | handled: the item is complete; makes up for missing deltas |
 //! | `response.completed`, `response.incomplete`       | handled: the reply is complete; usage; makes up for items  |
 //! | a whole response in place of an event             | handled like them                                          |
@@ -46,19 +46,21 @@
 //! | any other               | ignored on purpose: no such tool is offered                                             |
 //!
 //! Several items may be open at a time, and an event belongs to the one that it names by its place or an id. A call has one
-//! id, and what comes again with that id is the same call. Hosted calls come whole and count as none. Servers that follow the
-//! API leave out where an item begins or ends, which item a delta belongs to, or everything but the last event. Events
-//! after the end mean nothing.
+//! id, and what comes again with that id is another version of it: see [`super::versions`]. Hosted calls come whole and count
+//! as none. Servers that follow the API leave out where an item begins or ends, which item a delta belongs to, or everything
+//! but the last event. Events after the end mean nothing.
 
 use serde_json::{Value, json};
 
 use super::{
     hosted,
     reasoning::{self, texts},
+    versions::{self, Version},
 };
 use crate::{
+    again,
     counts::CountNames,
-    reply::{Fault, ReadReply, made_up_id, push_text, push_thinking, str_of, take, text_of, tool_input},
+    reply::{Fault, ReadReply, items, made_up_id, push_text, push_thinking, str_of, take, text_of},
     stop_reason::stop_reason,
 };
 use flemma_model::{CallId, Event, StopReason, Usage, WebSource};
@@ -83,8 +85,14 @@ pub(super) struct ResponsesReply {
     open: Vec<Open>,
     /// The items that are complete.
     done: Vec<Key>,
+    /// The calls of them.
+    calls: Vec<(Key, Version)>,
+    /// The prose of them.
+    prose: String,
     /// A part of it was a refusal.
     refused: bool,
+    /// What is wrong with something that was handed on.
+    fault: Option<&'static str>,
 }
 
 /// What tells an item from others. Servers leave any of it out.
@@ -106,10 +114,12 @@ impl Key {
         }
     }
 
-    /// Whether both may be one item. Some servers write another id in each event, so the place goes first.
+    /// Whether both may be one item. Some servers write another id in each event, so the place goes first, and
+    /// with the id of the item before that of the call.
     fn may_be(&self, other: &Self) -> bool {
         let is_item = || both(&self.index, &other.index).or_else(|| both(&self.item, &other.item));
-        both(&self.call, &other.call).or_else(is_item) != Some(false)
+        let is_place = both(&self.index, &other.index) == Some(true) && both(&self.item, &other.item) == Some(true);
+        is_place || both(&self.call, &other.call).or_else(is_item) != Some(false)
     }
 
     /// Whether both have the same id.
@@ -127,8 +137,9 @@ fn both<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> Option<bool> {
 struct Open {
     key: Key,
     item: Item,
-    /// Something of it has been handed on.
-    shown: bool,
+    /// What of it has been handed on, and where its last part begins in that.
+    shown: String,
+    part: usize,
     /// What it cites.
     sources: Vec<WebSource>,
 }
@@ -136,7 +147,8 @@ struct Open {
 enum Item {
     Message,
     Reasoning,
-    FunctionCall { name: String, arguments: String },
+    /// What its beginning says, what its pieces say, and what comes behind them.
+    FunctionCall(Vec<Version>),
 }
 
 impl ReadReply for ResponsesReply {
@@ -150,24 +162,26 @@ impl ReadReply for ResponsesReply {
         let item = take(&mut event, "item");
         let key = Key::of(&event, &item);
         match kind {
-            "output_item.added" => drop(self.begin(key, item, events)?),
+            "output_item.added" => drop(self.begin(key, &item, events)?),
             "output_item.done" => self.finish(key, item, events)?,
             "completed" | "incomplete" => {
                 let mut response = take(&mut event, "response");
-                let mut outcome = Ok(());
+                let whole: String = items(&response, "output").iter().map(content).collect();
                 if let Value::Array(items) = take(&mut response, "output") {
                     for (index, item) in items.into_iter().enumerate().filter(|_| kind == "completed") {
                         let key = Key::of(&json!({ "output_index": index }), &item);
-                        if !self.has_come(&key) {
-                            outcome = outcome.and(self.finish(key, item, events));
+                        if self.has_come(&key) {
+                            self.check_again(&key, &item, events);
+                        } else if let Err(what) = self.finish(key, item, events) {
+                            self.fault = Some(what);
                         }
                     }
                 }
                 let stop = self.stop(kind, response.pointer("/incomplete_details/reason"), events);
+                push_text(again::rest(&self.prose, &whole).unwrap_or_default(), events);
                 let usage = response.get("usage").and_then(|usage| COUNTS.read(usage, Usage::default()));
                 events.extend(usage.map(Event::Usage));
                 events.push(Event::Finished(stop));
-                outcome?;
             }
             "failed" => {
                 let error = event.pointer_mut("/response/error").map(Value::take).unwrap_or_default();
@@ -175,7 +189,7 @@ impl ReadReply for ResponsesReply {
             }
             kind => self.extend(kind, key, event, events)?,
         }
-        Ok(())
+        self.fault.take().map_or(Ok(()), |what| Err(what.into()))
     }
 
     fn end(&mut self, is_said: bool, events: &mut Vec<Event>) -> Result<(), Fault> {
@@ -184,11 +198,12 @@ impl ReadReply for ResponsesReply {
             events.push(Event::Finished(stop));
         } else {
             // What has begun is kept, though it is not whole.
+            let has_begun = |version: &Version| !version.arguments.is_empty();
             self.open
-                .retain(|open| !matches!(&open.item, Item::FunctionCall { arguments, .. } if arguments.is_empty()));
+                .retain(|open| !matches!(&open.item, Item::FunctionCall(versions) if !versions.iter().any(has_begun)));
             self.close(|_| true, events);
         }
-        Ok(())
+        self.fault.take().map_or(Ok(()), |what| Err(what.into()))
     }
 }
 
@@ -215,14 +230,20 @@ impl ResponsesReply {
 
     /// Begins an item; `false` for one that has come already or is none of ours. Says what is wrong with one that cannot be
     /// read. Prose and thinking end where the other begins.
-    fn begin(&mut self, key: Key, mut item: Value, events: &mut Vec<Event>) -> Result<bool, &'static str> {
-        let kind = text_of(&mut item, "type").ok_or("an item without a type")?;
-        let item = match kind.as_str() {
+    fn begin(&mut self, key: Key, item: &Value, events: &mut Vec<Event>) -> Result<bool, &'static str> {
+        let kind = item.get("type").and_then(Value::as_str).ok_or("an item without a type")?;
+        let item = match kind {
             "message" => Item::Message,
             "reasoning" => Item::Reasoning,
             "function_call" => {
-                let name = text_of(&mut item, "name").ok_or("a function call without a name")?;
-                Item::FunctionCall { name, arguments: String::new() }
+                let begun = Version::of(item.clone());
+                if begun.name.is_empty() {
+                    return Err("a function call without a name");
+                }
+                let pieces = Version { arguments: String::new(), ..begun.clone() };
+                // Nothing is known yet of one that has no arguments here.
+                let begun = Some(begun).filter(|begun| !["", "{}"].contains(&begun.arguments.trim()));
+                Item::FunctionCall([pieces].into_iter().chain(begun).collect())
             }
             other => {
                 // It is only told of here: it counts once it is complete.
@@ -236,13 +257,13 @@ impl ResponsesReply {
             return Ok(false);
         }
         match &item {
-            Item::FunctionCall { name, .. } => events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 }),
-            _ => self.close(|item| !matches!(item, Item::FunctionCall { .. }), events),
+            Item::FunctionCall(versions) => events.push(progress(&versions[0])),
+            _ => self.close(|item| !matches!(item, Item::FunctionCall(_)), events),
         }
         if let Item::Reasoning = item {
             events.push(Event::ThinkingStarted);
         }
-        self.open.push(Open { key, item, shown: false, sources: Vec::new() });
+        self.open.push(Open { key, item, shown: String::new(), part: 0, sources: Vec::new() });
         Ok(true)
     }
 
@@ -255,33 +276,42 @@ impl ResponsesReply {
             _ => return Ok(()),
         };
         let is_delta = kind.ends_with(".delta");
+        let whole = if needed == "message" && kind.ends_with(".done") { words(&event) } else { String::new() };
         let mut at = self.find(needed, &key);
         if at.is_none() && needed == "function_call" {
             return Err("a delta for a function call that is not open");
         }
-        if at.is_none() && is_delta {
-            self.begin(key.clone(), json!({ "type": needed }), events)?;
+        if at.is_none() && (is_delta || !whole.is_empty()) {
+            self.begin(key.clone(), &json!({ "type": needed }), events)?;
             at = self.find(needed, &key);
         }
         let Some(open) = at.and_then(|at| self.open.get_mut(at)) else { return Ok(()) };
         let delta = text_of(&mut event, "delta").unwrap_or_default();
-        let shown = open.shown;
-        open.shown |= is_delta && !delta.is_empty();
+        let is_shown = !open.shown.is_empty();
+        open.shown.push_str(&delta);
         match (kind, &mut open.item) {
             ("output_text.delta", _) => push_text(delta, events),
             ("refusal.delta", _) => {
                 self.refused = true;
                 push_text(delta, events);
             }
-            ("output_text.annotation.added", _) => hosted::cite(&take(&mut event, "annotation"), &mut open.sources),
-            ("reasoning_summary_part.added", _) if shown => push_thinking(PART_BREAK.to_owned(), events),
-            ("reasoning_summary_text.delta" | "reasoning_text.delta", _) => push_thinking(delta, events),
-            ("function_call_arguments.delta", Item::FunctionCall { name, arguments }) => {
-                arguments.push_str(&delta);
-                events.push(Event::ToolUseProgress { name: name.clone(), bytes: arguments.len() });
+            ("output_text.done" | "refusal.done", _) => {
+                self.refused |= kind == "refusal.done" && !whole.is_empty();
+                self.fault = open.complete(open.part, &whole, events).or(self.fault);
+                open.part = open.shown.len();
             }
-            ("function_call_arguments.done", Item::FunctionCall { arguments, .. }) => {
-                *arguments = text_of(&mut event, "arguments").ok_or("the end of arguments without arguments")?;
+            ("output_text.annotation.added", _) => hosted::cite(&take(&mut event, "annotation"), &mut open.sources),
+            ("reasoning_summary_part.added", _) if is_shown => push_thinking(PART_BREAK.to_owned(), events),
+            ("reasoning_summary_text.delta" | "reasoning_text.delta", _) => push_thinking(delta, events),
+            ("function_call_arguments.delta", Item::FunctionCall(versions)) => {
+                versions[0].arguments.push_str(&delta);
+                events.push(progress(&versions[0]));
+            }
+            ("function_call_arguments.done", Item::FunctionCall(versions)) => {
+                event.get("arguments").filter(|all| all.is_string()).ok_or("the end of arguments without arguments")?;
+                let end = Version::of(event);
+                let name = if end.name.is_empty() { versions[0].name.clone() } else { end.name };
+                versions.push(Version { name, ..end });
             }
             _ => {}
         }
@@ -289,7 +319,7 @@ impl ResponsesReply {
     }
 
     /// Ends an item. One that was never begun comes whole, and one that has ended does not come again.
-    fn finish(&mut self, key: Key, mut item: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+    fn finish(&mut self, key: Key, item: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
         if let Some(result) = hosted::events(&item)? {
             self.done.push(key);
             events.extend(result);
@@ -297,8 +327,11 @@ impl ResponsesReply {
         }
         let kind = str_of(&item, "type").to_owned();
         let at = match self.find(&kind, &key) {
-            None if self.is_done(&key) => return Ok(()),
-            None if self.begin(key.clone(), item.clone(), events)? => self.open.len().checked_sub(1),
+            None if self.is_done(&key) => {
+                self.check_again(&key, &item, events);
+                return Ok(());
+            }
+            None if self.begin(key.clone(), &item, events)? => self.open.len().checked_sub(1),
             at => at,
         };
         self.done.push(key.clone());
@@ -306,38 +339,54 @@ impl ResponsesReply {
         let Some(mut open) = at.map(|at| self.open.remove(at)) else { return Ok(()) };
         match open.item {
             Item::Message => {
-                let refusals = texts(&item, "content", "refusal");
-                self.refused |= !refusals.is_empty();
-                if !open.shown {
-                    push_text(texts(&item, "content", "text").concat() + &refusals.concat(), events);
-                }
+                self.refused |= !texts(&item, "content", "refusal").is_empty();
+                self.fault = open.complete(0, &content(&item), events).or(self.fault);
+                self.prose.push_str(&open.shown);
                 hosted::cite_all(&item, &mut open.sources);
                 hosted::push_citations(open.sources, events);
             }
             Item::Reasoning => {
-                if !open.shown {
-                    let parts = [texts(&item, "summary", "text"), texts(&item, "content", "text")].concat();
-                    push_thinking(parts.join(PART_BREAK), events);
-                }
+                let parts = [texts(&item, "summary", "text"), texts(&item, "content", "text")].concat();
+                push_thinking(again::rest(&open.shown, &parts.join(PART_BREAK)).unwrap_or_default(), events);
                 events.push(Event::ThinkingFinished { signature: reasoning::sign(&item) });
             }
-            Item::FunctionCall { name, arguments } => {
-                let all = text_of(&mut item, "arguments").filter(|all| !all.is_empty()).unwrap_or(arguments);
-                events.push(call(key.call.or(open.key.call), name, all));
+            Item::FunctionCall(mut versions) => {
+                versions.push(Version::of(item));
+                let call = key.call.or(open.key.call);
+                self.call(Key { call, ..key }, versions, events);
             }
         }
         Ok(())
     }
 
+    /// Hands a call on.
+    fn call(&mut self, key: Key, versions: Vec<Version>, events: &mut Vec<Event>) {
+        let (call, fault) = versions::last(&versions, events);
+        self.fault = fault.or(self.fault);
+        let id = key.call.clone().map_or_else(|| made_up_id("call"), CallId);
+        events.push(Event::ToolUse { id, name: call.name.clone(), input: call.input() });
+        self.calls.push((key, call));
+    }
+
+    /// Looks whether an item that comes again is a call, and not the one that it was.
+    fn check_again(&mut self, key: &Key, item: &Value, events: &mut Vec<Event>) {
+        let again = Version::of(item.clone());
+        let may_be = |of: &Key| of.may_be(key) || both(&of.index, &key.index) == Some(true);
+        let is_same = |(of, call): &(Key, Version)| may_be(of) && call.allows(&again);
+        if str_of(item, "type") == "function_call" && !self.calls.iter().any(is_same) {
+            self.fault = Some(again.keep(events));
+        }
+    }
+
     /// Ends the open items of which nothing more is to come.
     fn close(&mut self, ends: impl Fn(&Item) -> bool, events: &mut Vec<Event>) {
-        for open in self.open.extract_if(.., |open| ends(&open.item)) {
+        for open in self.open.extract_if(.., |open| ends(&open.item)).collect::<Vec<_>>() {
             self.done.push(open.key.clone());
             hosted::push_citations(open.sources, events);
             match open.item {
                 Item::Reasoning => events.push(Event::ThinkingFinished { signature: None }),
-                Item::FunctionCall { name, arguments } => events.push(call(open.key.call, name, arguments)),
-                Item::Message => {}
+                Item::FunctionCall(versions) => self.call(open.key, versions, events),
+                Item::Message => self.prose.push_str(&open.shown),
             }
         }
     }
@@ -354,18 +403,43 @@ impl ResponsesReply {
     }
 }
 
+impl Open {
+    /// Hands on what `whole` has behind the pieces from there. Says so if it is another text, and hands on all of it.
+    fn complete(&mut self, from: usize, whole: &str, events: &mut Vec<Event>) -> Option<&'static str> {
+        if let Some(rest) = again::rest(&self.shown[from..], whole) {
+            self.shown.push_str(&rest);
+            push_text(rest, events);
+            return None;
+        }
+        self.shown.truncate(from);
+        self.shown.push_str(whole);
+        push_text(format!("{PART_BREAK}{whole}"), events);
+        Some("a text that differs from its pieces")
+    }
+}
+
 impl Item {
     /// The name in the API.
     fn kind(&self) -> &'static str {
         match self {
             Self::Message => "message",
             Self::Reasoning => "reasoning",
-            Self::FunctionCall { .. } => "function_call",
+            Self::FunctionCall(_) => "function_call",
         }
     }
 }
 
-fn call(id: Option<String>, name: String, arguments: String) -> Event {
-    let id = id.map_or_else(|| made_up_id("call"), CallId);
-    Event::ToolUse { id, name, input: tool_input(arguments, Value::Null) }
+/// The prose of an item; none of one that is no message.
+fn content(item: &Value) -> String {
+    let is_message = str_of(item, "type") == "message";
+    items(item, "content").iter().filter(|_| is_message).map(words).collect()
+}
+
+/// What is in a part of a message.
+fn words(part: &Value) -> String {
+    ["text", "refusal"].map(|field| str_of(part, field)).concat()
+}
+
+fn progress(pieces: &Version) -> Event {
+    Event::ToolUseProgress { name: pieces.name.clone(), bytes: pieces.arguments.len() }
 }

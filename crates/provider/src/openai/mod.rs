@@ -15,6 +15,7 @@ mod encode;
 mod hosted;
 mod reasoning;
 mod vendor;
+mod versions;
 
 pub use self::effort::Effort;
 use self::vendor::NAME;

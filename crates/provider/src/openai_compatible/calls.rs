@@ -14,7 +14,8 @@ use serde_json::{Deserializer, Map, Value};
 use super::opaque;
 use crate::{
     Request,
-    reply::{NewIds, take, text_of, tool_input},
+    call_input::{UNKNOWN, take_input, tool_input},
+    reply::{NewIds, take, text_of},
 };
 use flemma_model::{Event, ToolInput};
 
@@ -38,6 +39,8 @@ struct Call {
     name: String,
     /// The pieces of the arguments.
     arguments: Vec<String>,
+    /// What may be its input, if it has no arguments.
+    unknown: Map<String, Value>,
     /// What the host wants back with it.
     extra: Value,
 }
@@ -52,7 +55,7 @@ impl Call {
     fn input(&self) -> ToolInput {
         let all = self.arguments.concat();
         let text = all.trim_end().strip_suffix(CLOSE).unwrap_or(&all);
-        let input = tool_input(text.to_owned(), Value::Null);
+        let input = tool_input(text.to_owned(), self.unknown.clone().into());
         if let ToolInput::Json(_) = input {
             return input;
         }
@@ -74,6 +77,10 @@ impl PartialCalls {
         Self { names: request.tools.iter().map(|tool| tool.name.clone()).collect(), ..Self::default() }
     }
 
+    pub const fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
     fn is_offered(&self, name: &str) -> bool {
         self.names.iter().any(|offered| offered == name)
     }
@@ -83,14 +90,18 @@ impl PartialCalls {
         let index = piece.get("index").and_then(Value::as_u64);
         let id = text_of(&mut piece, "id").unwrap_or_default();
         let extra = take(&mut piece, opaque::OF_CALL);
-        let mut function = Some(take(&mut piece, "function")).filter(Value::is_object).unwrap_or(piece);
-        let name = text_of(&mut function, "name").unwrap_or_default();
-        let arguments = match take(&mut function, "arguments") {
-            Value::String(text) => text,
-            Value::Null => String::new(),
-            other => {
+        let mut function = take(&mut piece, "function");
+        if let (Value::Object(inner), Value::Object(outer)) = (&mut function, &mut piece) {
+            outer.append(inner);
+        }
+        let name = text_of(&mut piece, "name").unwrap_or_default();
+        let (arguments, unknown) = match take_input(&mut piece) {
+            (Value::Object(fields), false) => (String::new(), fields),
+            (Value::String(text), _) => (text, Map::new()),
+            (Value::Null, _) => (String::new(), Map::new()),
+            (other, _) => {
                 self.is_odd |= !other.is_object();
-                other.to_string()
+                (other.to_string(), Map::new())
             }
         };
         let at = self.find(index, &id, &name, &arguments);
@@ -104,6 +115,12 @@ impl PartialCalls {
         }
         if call.extra.is_null() {
             call.extra = extra;
+        }
+        for (name, more) in unknown {
+            match (call.unknown.get_mut(&name), more) {
+                (Some(Value::String(text)), Value::String(more)) => text.push_str(&more),
+                (_, more) => drop(call.unknown.insert(name, more)),
+            }
         }
         call.arguments.extend(Some(arguments).filter(|arguments| !arguments.is_empty()));
         let bytes = call.arguments.iter().map(String::len).sum();
@@ -146,6 +163,9 @@ impl PartialCalls {
         let calls = std::mem::take(&mut self.calls).into_iter().filter(|call| !is_cut || !call.arguments.is_empty());
         for call in calls {
             let input = call.input();
+            if call.arguments.is_empty() && !call.unknown.is_empty() {
+                outcome = Err(UNKNOWN);
+            }
             let Call { id, name, extra, .. } = call;
             if name.is_empty() {
                 outcome = Err("a tool call without a name");

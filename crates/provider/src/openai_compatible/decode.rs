@@ -2,7 +2,7 @@
 //!
 //! | chunk                               | what becomes of it                                                    |
 //! |-------------------------------------|-----------------------------------------------------------------------|
-//! | `choices[0]`                        | handled, see below; other choices are ignored on purpose: one is asked|
+//! | `choices[0]`                        | handled, see below; another choice is left out, with a warning        |
 //! | `usage`                             | handled: behind the reason why the reply ends it completes the reply  |
 //! | `error`, or an event of that name   | handled: ends the reply with the matching error                       |
 //! | `[DONE]`                            | handled: the reply is complete                                        |
@@ -13,10 +13,11 @@
 //! | field of `choices[0]`               | what becomes of it                                                    |
 //! |-------------------------------------|-----------------------------------------------------------------------|
 //! | `delta`                             | handled, see below                                                    |
-//! | `message`                           | handled like it in a reply without deltas: others have all of it again|
+//! | `message`                           | handled like it, and for what the deltas have left out                |
 //! | `text`                              | handled: prose, as completions without chat have it                   |
 //! | `finish_reason`                     | handled: why the reply ends                                           |
-//! | `index`, `logprobs`                 | ignored on purpose                                                    |
+//! | `index`                             | handled: says which choice it is                                      |
+//! | `logprobs`                          | ignored on purpose                                                    |
 //!
 //! | field of `delta`                    | what becomes of it                                                    |
 //! |-------------------------------------|-----------------------------------------------------------------------|
@@ -37,9 +38,9 @@ use super::{
     think_tags::{Piece, ThinkTags},
 };
 use crate::{
-    Request,
+    Request, again,
     counts::CountNames,
-    reply::{Fault, NewIds, ReadReply, push_text, push_thinking, take, text_of},
+    reply::{Fault, FirstAnswer, NewIds, ReadReply, push_text, push_thinking, str_of, take, text_of},
     stop_reason::stop_reason,
 };
 use flemma_model::{Event, StopReason, Usage};
@@ -65,10 +66,13 @@ pub(super) struct CompletionsReply {
     /// Finds thinking in the prose.
     tags: ThinkTags,
     calls: PartialCalls,
+    answers: FirstAnswer,
     ids: NewIds,
     /// It comes in deltas.
     has_deltas: bool,
     refused: bool,
+    /// All content so far.
+    said: String,
     stop: Option<String>,
 }
 
@@ -81,9 +85,11 @@ impl CompletionsReply {
             details: Vec::new(),
             tags: ThinkTags::new(has_think_tags),
             calls: PartialCalls::of(request),
+            answers: FirstAnswer::default(),
             ids: NewIds::after(request),
             has_deltas: false,
             refused: false,
+            said: String::new(),
             stop: None,
         }
     }
@@ -97,14 +103,25 @@ fn says_something(delta: &Value) -> bool {
 
 impl ReadReply for CompletionsReply {
     fn read(&mut self, mut chunk: Value, events: &mut Vec<Event>) -> Result<(), Fault> {
-        let choice = chunk.get_mut("choices").and_then(|choices| choices.get_mut(0)).map(Value::take);
-        let is_last = choice.is_none();
+        let (choice, others) = match take(&mut chunk, "choices") {
+            Value::Array(choices) => self.answers.take(choices),
+            _ => (None, Ok(())),
+        };
+        let is_last = choice.is_none() && others.is_ok();
         if let Some(mut choice) = choice {
             let (delta, message) = (take(&mut choice, "delta"), take(&mut choice, "message"));
             self.has_deltas |= says_something(&delta);
-            self.extend(if self.has_deltas { delta } else { message }, events);
+            let reason = text_of(&mut choice, "finish_reason").filter(|reason| !reason.is_empty());
+            if !self.has_deltas {
+                self.extend(message, events);
+            } else {
+                self.extend(delta, events);
+                if reason.is_some() {
+                    self.complete(message, events);
+                }
+            }
             self.content(text_of(&mut choice, "text").unwrap_or_default(), events);
-            self.stop = text_of(&mut choice, "finish_reason").filter(|reason| !reason.is_empty()).or(self.stop.take());
+            self.stop = reason.or(self.stop.take());
         }
         if let Some(usage) = chunk.get("usage").and_then(|usage| COUNTS.read(usage, Usage::default())) {
             events.push(Event::Usage(usage));
@@ -112,7 +129,7 @@ impl ReadReply for CompletionsReply {
                 return self.end(false, events);
             }
         }
-        Ok(())
+        Ok(others?)
     }
 
     fn may_end(&self) -> bool {
@@ -162,6 +179,20 @@ impl CompletionsReply {
             self.refused = true;
             self.say(refusal, events);
         }
+        self.pieces(delta, events);
+    }
+
+    /// Adds what the deltas have left out of the message that they are.
+    fn complete(&mut self, message: Value, events: &mut Vec<Event>) {
+        let rest = again::rest(&self.said, str_of(&message, "content")).unwrap_or_default();
+        self.content(rest, events);
+        if self.calls.is_empty() {
+            self.pieces(message, events);
+        }
+    }
+
+    /// Takes pieces of calls.
+    fn pieces(&mut self, mut delta: Value, events: &mut Vec<Event>) {
         let pieces = match (take(&mut delta, "tool_calls"), take(&mut delta, "function_call")) {
             (Value::Array(pieces), _) => pieces,
             (Value::Null, Value::Null) => Vec::new(),
@@ -183,12 +214,17 @@ impl CompletionsReply {
                     self.think("thinking", text_of(&mut text, "text").unwrap_or_default(), events);
                 }
             }
-            _ => self.say(text_of(&mut part, "text").unwrap_or_default(), events),
+            _ => {
+                let text = text_of(&mut part, "text").unwrap_or_default();
+                self.said.push_str(&text);
+                self.say(text, events);
+            }
         }
     }
 
     /// Prose, which may begin with thinking in tags.
     fn content(&mut self, text: String, events: &mut Vec<Event>) {
+        self.said.push_str(&text);
         for piece in self.tags.read(text) {
             self.piece(piece, events);
         }

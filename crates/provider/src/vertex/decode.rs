@@ -5,7 +5,7 @@
 //!
 //! | field of the response                            | what becomes of it                                        |
 //! |--------------------------------------------------|-----------------------------------------------------------|
-//! | `candidates`                                     | handled: the first; more are never asked for              |
+//! | `candidates`                                     | handled: the first; another one is left out, with a warning|
 //! | `promptFeedback.blockReason`                     | handled: nothing was answered, which is an error          |
 //! | `usageMetadata`                                  | handled: tokens of the prompt, the cache, the reply       |
 //! | `error`, also in a list                          | handled: ends the reply with the matching error           |
@@ -48,8 +48,9 @@ use super::{
 };
 use crate::{
     Request,
+    call_input::{UNKNOWN, take_input, tool_input},
     counts::CountNames,
-    reply::{Fault, NewIds, ReadReply, push_thinking, str_of, take, text_of, tool_input},
+    reply::{Fault, FirstAnswer, NewIds, ReadReply, push_thinking, str_of, take, text_of},
     stop_reason::stop_reason,
 };
 use flemma_model::{Event, Signature, Usage};
@@ -73,6 +74,7 @@ const COUNTS: CountNames = CountNames {
 
 /// Reads one response.
 pub(super) struct GeminiReply {
+    answers: FirstAnswer,
     ids: NewIds,
     /// The tools whose names the API has in another form, by that form.
     names: HashMap<String, String>,
@@ -97,6 +99,7 @@ impl GeminiReply {
     pub(super) fn new(request: &Request) -> Self {
         let renamed = request.tools.iter().map(|tool| (encode::wire_name(&tool.name).into_owned(), tool.name.clone()));
         Self {
+            answers: FirstAnswer::default(),
             ids: NewIds::after(request),
             names: renamed.filter(|(wire, own)| wire != own).collect(),
             thinking: None,
@@ -110,15 +113,14 @@ impl GeminiReply {
 
 impl ReadReply for GeminiReply {
     fn read(&mut self, mut chunk: Value, events: &mut Vec<Event>) -> Result<(), Fault> {
-        match take(&mut chunk, "candidates") {
+        let outcome = match take(&mut chunk, "candidates") {
             Value::Array(candidates) => {
-                if let Some(candidate) = candidates.into_iter().next() {
-                    self.candidate(candidate, events)?;
-                }
+                let (candidate, others) = self.answers.take(candidates);
+                candidate.map_or(Ok(()), |candidate| self.candidate(candidate, events)).and(others)
             }
-            Value::Null => {}
-            _ => return Err("candidates that are no list".into()),
-        }
+            Value::Null => Ok(()),
+            _ => Err("candidates that are no list"),
+        };
         if let Some(usage) = chunk.get("usageMetadata").and_then(|usage| COUNTS.read(usage, Usage::default())) {
             events.push(Event::Usage(usage));
         }
@@ -127,7 +129,7 @@ impl ReadReply for GeminiReply {
             Some(reason) => {
                 Err(Fault::Blocked(reason, text_of(&mut feedback, "blockReasonMessage").unwrap_or_default()))
             }
-            None => Ok(()),
+            None => Ok(outcome?),
         }
     }
 
@@ -166,16 +168,16 @@ impl GeminiReply {
     /// Reads a part; says what is wrong with one that cannot be read.
     fn part(&mut self, mut part: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
         let signature = text_of(&mut part, "thoughtSignature").filter(|signature| !signature.is_empty());
-        let call = take(&mut part, "functionCall");
-        if !call.is_null() {
-            return self.call(call, signature, events);
-        }
-        let text = match take(&mut part, "text") {
-            Value::String(text) => Some(text),
-            Value::Null => None,
-            _ => return Err("a text that is no string"),
+        let call = Some(take(&mut part, "functionCall")).filter(|call| !call.is_null());
+        let (text, outcome) = match take(&mut part, "text") {
+            Value::String(text) => (Some(text), Ok(())),
+            Value::Null => (None, Ok(())),
+            _ => (None, Err("a text that is no string")),
         };
-        match (text, signature) {
+        // What is signed beside a call is the call.
+        let (of_text, of_call) = if call.is_some() { (None, signature) } else { (signature, None) };
+        match (text, of_text) {
+            (None, None) if call.is_some() => {}
             (text, signature) if part.get("thought").is_some_and(|thought| *thought == true) => {
                 self.thought(text.unwrap_or_default(), signature, events);
             }
@@ -185,7 +187,7 @@ impl GeminiReply {
             (None, None) => {}
             (text, signature) => self.text(text.unwrap_or_default(), signature, events),
         }
-        Ok(())
+        outcome.and(call.map_or(Ok(()), |call| self.call(call, of_call, events)))
     }
 
     fn thought(&mut self, text: String, signature: Option<String>, events: &mut Vec<Event>) {
@@ -230,12 +232,12 @@ impl GeminiReply {
         self.end_prose(events);
         self.end_thinking(signature, events);
         let theirs = text_of(&mut call, "id").filter(|id| !id.is_empty());
-        events.push(Event::ToolUse {
-            id: self.ids.take(theirs.map(|id| ids::ours(&id)).unwrap_or_default(), NAME),
-            name: self.names.get(&name).cloned().unwrap_or(name),
-            input: tool_input(String::new(), take(&mut call, "args")),
-        });
-        Ok(())
+        let (input, is_known) = take_input(&mut call);
+        let name = self.names.get(&name).cloned().unwrap_or(name);
+        events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 });
+        let id = self.ids.take(theirs.map(|id| ids::ours(&id)).unwrap_or_default(), NAME);
+        events.push(Event::ToolUse { id, name, input: tool_input(String::new(), input) });
+        is_known.then_some(()).ok_or(UNKNOWN)
     }
 
     /// Ends the prose, and says what signatures came behind it.

@@ -24,7 +24,7 @@ mod values;
 
 use std::sync::Arc;
 
-use self::reader::CallReader;
+use self::reader::{CallReader, MAY_BE_THINKING};
 use super::{Decoder, ErrorResponse, Exchange, ProviderError, Request, Server, ToolSpec};
 use flemma_model::{Event, StopReason};
 
@@ -70,13 +70,28 @@ impl XmlDecoder {
         for event in self.events.drain(..) {
             match event {
                 Event::Text(text) => self.reader.read(&text, events),
-                Event::Usage(_) | Event::Warning(_) => events.push(event),
+                Event::Usage(_) => events.push(event),
+                Event::Warning(words) => {
+                    // What is said of a reply comes right before its end.
+                    self.reader.end(events);
+                    if self.reader.has_calls() {
+                        self.reader.doubt = Some(words);
+                    } else {
+                        events.push(Event::Warning(words));
+                    }
+                }
                 Event::Finished(reason) => {
                     self.reader.end(events);
-                    let is_waiting = self.reader.has_calls() && reason == StopReason::EndTurn;
-                    events.push(Event::Finished(if is_waiting { StopReason::ToolUse } else { reason }));
+                    events.push(Event::Finished(match (reason, self.reader.doubt.take()) {
+                        (StopReason::EndTurn | StopReason::Pause, Some(doubt)) => StopReason::Damaged(doubt),
+                        (StopReason::EndTurn, None) if self.reader.has_calls() => StopReason::ToolUse,
+                        (reason, _) => reason,
+                    }));
                 }
                 event => {
+                    if event == Event::WasThinking && self.reader.has_calls() {
+                        self.reader.doubt = Some(MAY_BE_THINKING.to_owned());
+                    }
                     // Whatever interrupts the text ends a block in it.
                     self.reader.end(events);
                     events.push(event);

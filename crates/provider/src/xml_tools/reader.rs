@@ -1,19 +1,24 @@
 //! Finds calls in a reply as it arrives.
 //!
-//! A call is in a code block of XML whose first element is `<tools>` or `<tool>`. Text passes at once, except for the start
-//! of a line that may open such a block. A block is kept back until its end, and becomes tool uses; any other code block is
-//! text.
+//! A call is in a code block of XML whose first element is `<tools>` or `<tool>`, and which is in nothing else: not in other
+//! code, the line of an item, a comment, or thinking that is written as prose. Everything else is text. Where it is not certain what
+//! a block was in, its calls wait for the user. Text passes at once, except for the start of a line that may open a block; a block
+//! is kept back until its end.
 
 use std::{mem, sync::Arc};
 
 use super::values;
 use crate::{
     ToolSpec,
+    call_input::unreadable,
     reply::{made_up_id, push_text},
 };
 use flemma_model::{Event, ToolInput};
-use flemma_text::Fence;
-use flemma_text::xml::{self, Element};
+use flemma_text::{
+    Fence,
+    code_span::read_code_span,
+    xml::{self, Element},
+};
 
 /// The longest start of a line that is kept back because it may open a block, in bytes.
 const LONGEST_OPENING: usize = 64;
@@ -21,11 +26,30 @@ const LONGEST_OPENING: usize = 64;
 /// What a call of a tool without a name is called.
 const NAMELESS: &str = "tool";
 
+/// What is in prose and is none, by its first characters and its last, in lower case.
+const ASIDES: [(&str, &str); 6] = [
+    ("<!--", "-->"),
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<reasoning>", "</reasoning>"),
+    ("[think]", "[/think]"),
+];
+
+/// What is wrong with calls before the end of thinking that has no beginning.
+pub(super) const MAY_BE_THINKING: &str = "The model may only have thought of them.";
+
+/// What the user is told of a call that is text because something before it has no end.
+const AS_TEXT: &str =
+    "The model has written a call in a comment, in thinking or in other code that does not end, and it was not run.";
+
 /// Where the reply is.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Place {
     /// In prose.
     Prose,
+    /// In a comment or in thinking, up to this.
+    Aside(&'static str),
     /// In a code block that is text.
     Code(Fence),
     /// In a block of XML that may be calls.
@@ -47,6 +71,10 @@ pub(super) struct CallReader {
     opening: String,
     body: String,
     calls: usize,
+    /// A call began in what is still open.
+    has_text_call: bool,
+    /// Why the calls are not certain.
+    pub(super) doubt: Option<String>,
 }
 
 impl CallReader {
@@ -59,6 +87,8 @@ impl CallReader {
             opening: String::new(),
             body: String::new(),
             calls: 0,
+            has_text_call: false,
+            doubt: None,
         }
     }
 
@@ -91,13 +121,16 @@ impl CallReader {
         match mem::replace(&mut self.place, Place::Prose) {
             Place::Calls(_) => self.finish(events),
             Place::Opening(_) => self.give_up(events),
-            Place::Prose | Place::Code(_) => {}
+            Place::Code(_) | Place::Aside(_) if mem::take(&mut self.has_text_call) => {
+                events.push(Event::Warning(AS_TEXT.to_owned()));
+            }
+            Place::Prose | Place::Code(_) | Place::Aside(_) => {}
         }
     }
 
     /// Lets the start of a line pass that cannot open or close a block.
     fn pass_start(&mut self, events: &mut Vec<Event>) {
-        let is_text = matches!(self.place, Place::Prose | Place::Code(_));
+        let is_text = matches!(self.place, Place::Prose | Place::Code(_) | Place::Aside(_));
         let may_be_fence = self.line.len() < LONGEST_OPENING && may_be_fence(&self.line);
         if is_text && !may_be_fence {
             push_text(self.line[self.passed..].to_owned(), events);
@@ -110,22 +143,22 @@ impl CallReader {
         let passed = mem::take(&mut self.passed);
         let bare = line.trim_end_matches(['\n', '\r']);
         match self.place {
-            Place::Prose => match Fence::open(bare) {
-                Some((fence, info)) if passed == 0 && is_xml(info) => {
+            Place::Prose => match Fence::open(in_item(bare)) {
+                Some((fence, info)) if passed == 0 && is_xml(info) && in_item(bare) == bare => {
                     self.place = Place::Opening(fence);
                     self.opening = line;
                 }
-                opened => {
-                    self.place = opened.map_or(Place::Prose, |(fence, _)| Place::Code(fence));
-                    push_text(line[passed..].to_owned(), events);
+                Some((fence, _)) => self.pass(Place::Code(fence), &line, passed, events),
+                None => {
+                    if self.calls > 0 && ASIDES[1..].iter().any(|(_, close)| bare.trim() == *close) {
+                        self.doubt = Some(MAY_BE_THINKING.to_owned());
+                    }
+                    self.pass(behind(bare, None), &line, passed, events);
                 }
             },
-            Place::Code(fence) => {
-                if fence.closes(bare) {
-                    self.place = Place::Prose;
-                }
-                push_text(line[passed..].to_owned(), events);
-            }
+            Place::Code(fence) if fence.closes(bare) => self.pass(Place::Prose, &line, passed, events),
+            Place::Code(_) => self.pass(self.place, &line, passed, events),
+            Place::Aside(close) => self.pass(behind(bare, Some(close)), &line, passed, events),
             Place::Opening(fence) => {
                 let is_closed = fence.closes(bare);
                 self.body.push_str(&line);
@@ -145,6 +178,13 @@ impl CallReader {
             }
             Place::Calls(_) => self.body.push_str(&line),
         }
+    }
+
+    /// Lets a line of text pass, behind which is `place`.
+    fn pass(&mut self, place: Place, line: &str, passed: usize, events: &mut Vec<Event>) {
+        self.place = place;
+        self.has_text_call = !matches!(place, Place::Prose) && (self.has_text_call || guess_name(line).is_some());
+        push_text(line[passed..].to_owned(), events);
     }
 
     /// The block is text.
@@ -177,8 +217,40 @@ impl CallReader {
 
     fn push(&mut self, name: String, input: ToolInput, events: &mut Vec<Event>) {
         self.calls += 1;
+        if let Some(what) = unreadable(&input) {
+            self.doubt = Some(format!("A part of the reply may be missing: {what}."));
+        }
         events.push(Event::ToolUse { id: made_up_id("xml"), name, input });
     }
+}
+
+/// The line without what makes it the item of a list.
+fn in_item(line: &str) -> &str {
+    let start = line.trim_start_matches(' ');
+    let mark = start.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let item = mark.strip_prefix(['-', '*', '+', '.', ')']).filter(|item| item.starts_with(' '));
+    item.map_or(line, str::trim_start)
+}
+
+/// Where a line ends that begins in prose, or in what ends with `open`.
+fn behind(line: &str, mut open: Option<&'static str>) -> Place {
+    let line = line.to_ascii_lowercase();
+    let mut rest = line.as_str();
+    while !rest.is_empty() {
+        let aside = ASIDES.iter().find(|(begin, _)| rest.starts_with(begin));
+        (rest, open) = match (open, aside) {
+            (Some(close), _) => match rest.split_once(close) {
+                Some((_, rest)) => (rest, None),
+                None => return Place::Aside(close),
+            },
+            (None, Some((begin, close))) => (&rest[begin.len()..], Some(*close)),
+            (None, None) => {
+                let skipped = rest.strip_prefix(|letter| letter != '`').unwrap_or(rest.trim_start_matches('`'));
+                (read_code_span(rest).map_or(skipped, |(_, rest)| rest), None)
+            }
+        };
+    }
+    open.map_or(Place::Prose, Place::Aside)
 }
 
 /// Whether a line that begins like this may be a fence.

@@ -7,7 +7,7 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 
 use expect_test::expect_file;
 use flemma_model::{Event, Part, Role, Signature, ToolInput};
-use flemma_provider::{Decoder, HttpRequest, Server, auth::Environment};
+use flemma_provider::{Decoder, Exchange, HttpRequest, Server, auth::Environment, xml_tools};
 use serde_json::{Value, json};
 
 use crate::{
@@ -23,10 +23,15 @@ fn ask(provider: &str, address: &str, after: Vec<(Role, Vec<Part>)>) -> (HttpReq
     } else {
         json!({ "base_url": address })
     };
+    // Calls in XML come in the text of any protocol.
+    let (is_xml, provider) = if provider == "xml" { (true, "openai_compatible") } else { (false, provider) };
     let server: Server = provider_of(provider, options, Environment::new(|_| Some("sk-secret".to_owned())));
     let mut request = conversation([vec![(Role::User, vec![text("Hi")])], after].concat());
     request.tools = [tool("bash", false), tool("read", false)].into();
-    exchange(&server, &request).unwrap()
+    match xml_tools::prepare(&server, &request).unwrap() {
+        Exchange::Http { request, decoder } if is_xml => (request, decoder),
+        _ => exchange(&server, &request).unwrap(),
+    }
 }
 
 /// The files: the provider, the address, and the path with all that is above the result.

@@ -57,7 +57,7 @@ fn read(pieces: &[&str]) -> (String, Vec<(String, ToolInput)>, StopReason) {
                 ids.push(id);
                 calls.push((name, input));
             }
-            Event::ToolUseProgress { .. } => {}
+            Event::ToolUseProgress { .. } | Event::Warning(_) => {}
             Event::Finished(reason) => end = Some(reason),
             other => panic!("{other:?}"),
         }
@@ -124,9 +124,26 @@ fn other_code_is_text() {
         "<tool name=\"read\"><path>a</path></tool>",
         "```xml",
         "~~",
+        "- ```xml\n  <tool name=\"read\"/>\n  ```\nmore",
+        "1. ```markdown\n   ```xml\n   <tool name=\"read\"/>\n   ```\n",
     ] {
         let (text, found, end) = read(&[reply]);
         assert_eq!((text.as_str(), found.len(), end), (reply, 0, StopReason::EndTurn));
+    }
+    let block = "```xml\n<tool name=\"read\"/>\n```\n";
+    for (before, behind) in [
+        ("<!--\n", "-->\n"),
+        ("No call: <!-- not\n", "  --> \n"),
+        ("<think>\nHm.\n", "</think>\n"),
+        ("So.\n<Thinking> <!--\n", "--> </THINKING> <!-- -->\n"),
+        ("`<!--` <!-- a --> <thinking>\n", "`</thinking>`\n"),
+    ] {
+        let aside = format!("{before}{block}{behind}");
+        let (text, found, end) = read(&[&aside, block]);
+        assert_eq!((text.as_str(), found.len(), end), (aside.as_str(), 1, StopReason::ToolUse));
+    }
+    for before in ["Write `<!--` for a comment.\n", "`<think>` ``<!-- ` ``\n", "A <!-- b --> `\n", "a < b\n"] {
+        assert_eq!(read(&[before, block]).1.len(), 1, "{before}");
     }
 }
 
@@ -296,7 +313,7 @@ proptest! {
     fn where_a_reply_is_cut_makes_no_difference(
         parts in prop::collection::vec(prop::sample::select(vec![
             "text\n", "te", "\n", "```xml\n", "```\n", "```lua\n", "~~~xml\n", "<tool name=\"read\">", "<path>a</path>", "</tool>\n",
-            "<tools>\n", "</tools>\n", "<html>\n", "`", "``", "<![CDATA[", "]]>", "  ", "é",
+            "<tools>\n", "</tools>\n", "<html>\n", "<!--", "-->", "<think>", "</think>\n", "- ", "`", "``", "<![CDATA[", "]]>", "  ", "é",
         ]), 0..14),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
     ) {

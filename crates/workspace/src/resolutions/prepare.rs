@@ -120,8 +120,11 @@ impl Resolutions {
         let id = &call.id;
         let kind = self.calls.effective_kind(conversation, call);
         let waits_for_write = conversation.tasks.is_suspended(&attempt.key);
-        let ended =
-            |answer: CallResult| Outcome::new([Event::Resolved(recorded(&answer))], resolved(call, answer, role));
+        let is_rejection = matches!(resolution, Resolution::Reject(_)).then_some(Event::Decided(Decision::Rejected));
+        let ended = |answer: CallResult| {
+            let events = is_rejection.into_iter().chain([Event::Resolved(recorded(&answer))]);
+            Outcome::new(events, resolved(call, answer, role))
+        };
         Ok(match (resolution, kind) {
             (resolution @ (Resolution::Approve | Resolution::ApproveAs(_)), AwaitKind::Approval) => {
                 return self.approval_of(attempt, resolution);

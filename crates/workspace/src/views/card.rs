@@ -209,7 +209,9 @@ impl Drawing<'_> {
             let took = ending.at.duration_since(ending.started?);
             Duration::try_from(took).ok().map(duration)
         });
-        let by = ending.as_ref().filter(|ending| ending.started.is_none()).map(|ending| ending.by.role);
+        let unstarted = ending.as_ref().filter(|ending| ending.started.is_none());
+        let is_rejected = unstarted.is_some_and(|ending| ending.is_rejected);
+        let by = unstarted.map(|ending| ending.by.role);
         let with_time = |word: &str, group| {
             let words = [Some(word.to_owned()), took.clone()].into_iter().flatten().collect::<Vec<_>>().join(" ");
             chunk(words, group)
@@ -229,9 +231,8 @@ impl Drawing<'_> {
             Fate::Done => with_time(if signs == Signs::Ascii { "ok" } else { "✓" }, "FlemmaToolDone"),
             Fate::Failed => match by {
                 Some(Role::Policy) => chunk("denied", "FlemmaRejected"),
-                Some(Role::User | Role::Document | Role::CommandLine | Role::Script) => {
-                    chunk("rejected", "FlemmaRejected")
-                }
+                Some(Role::User | Role::Document) => chunk("rejected", "FlemmaRejected"),
+                Some(Role::CommandLine | Role::Script) if is_rejected => chunk("rejected", "FlemmaRejected"),
                 Some(Role::Clock) => chunk("expired", "FlemmaRejected"),
                 _ if signs == Signs::Ascii => with_time("failed", "FlemmaFailed"),
                 _ => with_time("✗ failed", "FlemmaFailed"),
