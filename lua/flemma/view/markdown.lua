@@ -146,7 +146,8 @@ local function colour(buf, conceals)
       is_waiting = true
       vim.defer_fn(function()
         is_waiting = false
-        if require("flemma.buffer.target").is_attached(buf) then
+        -- It is let go a moment after it is wiped.
+        if require("flemma.buffer.target").is_attached(buf) and api.nvim_buf_is_loaded(buf) then
           -- The windows may show other lines by now. There are regions for these alone.
           self:parse(true)
         end
