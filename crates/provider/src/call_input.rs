@@ -9,7 +9,7 @@ use flemma_model::ToolInput;
 const NAMES: [&str; 4] = ["arguments", "args", "input", "parameters"];
 
 /// What else is in a call, and is text or an object.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 16] = [
     "id",
     "call_id",
     "item_id",
@@ -19,7 +19,9 @@ const OTHERS: [&str; 14] = [
     "function",
     "extra_content",
     "provider_specific_fields",
+    "signature",
     "thought_signature",
+    "thoughtSignature",
     "caller",
     "cache_control",
     "namespace",
