@@ -90,7 +90,7 @@ fn the_conversation_used_last_is_found_again_next_time() {
     nvim.wait_for_exit();
     let mut next = Chat::another(&chat, &code, ("", ""), []);
     assert_eq!(show(&mut next.nvim, &none())[0], second[0]);
-    assert!(next.nvim.text().starts_with("@You:\nsecond words\n"));
+    assert!(next.nvim.text().contains("\n@You:\nsecond words\n"));
     // Once it is gone, a new one begins.
     next.nvim.command("bwipeout! | edit .");
     fs::remove_file(&file).unwrap();
