@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     anthropic::Stream,
-    chat::{Chat, KEY, Setup, decision_keys, previews, prose, reply, spinner},
+    chat::{Chat, KEY, Setup, call, decision_keys, previews, prose, reply, spinner},
     http::{Gate, Reply},
 };
 
@@ -179,6 +179,20 @@ fn a_reply_locks_the_buffer_and_shows_a_spinner() {
     chat.wait_for_text("@You:\nHello\n\n@Assistant:\none two\n\n@You:\n\n");
     chat.wait_until_idle();
     assert_eq!(spinner(&mut chat.nvim), []);
+}
+
+#[test]
+fn a_spinner_covers_no_text_where_there_is_no_card() {
+    let input = json!({ "label": null, "command": "sleep 60", "timeout": null });
+    let setup = Setup { options: "looks = { enabled = false }", ..Setup::default() };
+    let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &input)]);
+    chat.send_until("status=pending");
+    chat.nvim.input("<M-CR>");
+    chat.nvim.wait_for("the spinner", |nvim| {
+        let rows = nvim.screen();
+        let mut ends = rows.iter().filter_map(|row| row.strip_prefix("**Tool Result:** `toolu_1`"));
+        ends.any(|end| end.trim().chars().all(|sign| ('⠀'..='⣿').contains(&sign)) && !end.trim().is_empty())
+    });
 }
 
 #[test]
