@@ -225,6 +225,7 @@ impl Workspace {
     fn author(&self, conversation: &Conversation, author: Author) -> Author {
         match conversation.page.writing.get() {
             Writing::Nothing => author,
+            Writing::Others => Author::Stranger,
             Writing::Theirs => Author::Command { step: OWN_STEP },
             Writing::Its if conversation.session.is_replying() => Author::Model,
             Writing::Its => Author::Flemma,

@@ -18,7 +18,7 @@ use std::{
 use crate::{
     Conversation,
     components::InstructionSource,
-    page::Page,
+    page::{Page, Writing},
     ports::{AskedFile, Place},
 };
 use flemma_agent::Level;
@@ -155,7 +155,7 @@ impl InstructionSource {
         let edits = conversation
             .page
             .with_document(|document, text| flemma_chat::write_instructions(document, text, &found.prompt, &captures));
-        self.shared.write(conversation, &edits);
+        self.shared.write_as(conversation, Writing::Others, &edits);
         for (name, why) in &found.found.left_out {
             self.shared.notify(conversation, Level::Warn, &format!("the model is not told of {name}: {why}"));
         }

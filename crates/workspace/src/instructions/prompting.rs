@@ -1,6 +1,6 @@
 //! `:Flemma prompt`: puts the text of a command file or a skill under the user's prompt, where they read it before they send it.
 
-use crate::components::InstructionSource;
+use crate::{components::InstructionSource, page::Writing};
 use flemma_chat as chat;
 use flemma_model::UserError;
 use flemma_tools::instructions::{Prompts, Search};
@@ -44,7 +44,7 @@ impl InstructionSource {
                 conversation.page.undo_step();
                 this.shared.write(&conversation, &edits);
                 edits = vec![chat::append_words(conversation.page.text(), &text)];
-                this.shared.write(&conversation, &edits);
+                this.shared.write_as(&conversation, Writing::Others, &edits);
                 Ok(())
             });
             then(this, written);

@@ -46,6 +46,8 @@ pub(crate) enum Writing {
     Nothing,
     /// What is its own.
     Its,
+    /// What is in somebody's file. It is a stranger's, as what is read into the buffer is.
+    Others,
     /// What the user has written elsewhere. It is theirs, as what they paste here is.
     Theirs,
 }
