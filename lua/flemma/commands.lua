@@ -52,6 +52,7 @@ local commands = {
   send = { run = to("core", "send_or_execute") },
   cancel = { run = to("core", "cancel") },
   preview = { run = to("status", "preview"), means = "conversation" },
+  paste = { run = to("paste", "image"), means = "conversation", enters = true },
   prompt = {
     takes = "text",
     means = "conversation",

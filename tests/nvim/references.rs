@@ -227,3 +227,35 @@ fn a_line_says_how_to_attach_a_file_that_it_names() {
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("fine"));
     chat.nvim.wait_for("nothing to say", |nvim| nvim.row_with("attaches").is_none());
 }
+
+#[test]
+fn an_image_of_the_clipboard_is_put_beside_the_conversation() {
+    let setup = Setup { text: Some("@You:\nSee "), ..Setup::default() };
+    let mut chat = Chat::start(&setup, [prose(&["I see."])]);
+    let programs = chat.nvim.folder("programs");
+    fs::create_dir(&programs).unwrap();
+    chat.nvim.lua("vim.env.PATH = ... .. ':' .. vim.env.PATH", &[json!(programs)]);
+    let put = |name: &str, code: &str| {
+        let path = programs.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{code}\n")).unwrap();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    // One that has no image, and one that fails after it has written something.
+    put("wl-paste", "exit 0");
+    put("xclip", "echo half; exit 1");
+    chat.nvim.command("Flemma paste");
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("there is no image in the clipboard"));
+    let images = |chat: &Chat| {
+        let names =
+            fs::read_dir(chat.nvim.work()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.ends_with(".png")).collect::<Vec<_>>()
+    };
+    assert_eq!(images(&chat), [""; 0]);
+    put("xclip", &format!("echo {BASE64} | base64 -d"));
+    chat.nvim.input("G$");
+    chat.nvim.command("Flemma paste");
+    chat.nvim.wait_for("the reference", |nvim| nvim.text().contains("See @./notes-"));
+    assert_eq!(images(&chat).len(), 1);
+    chat.send_until("@Assistant:\nI see.");
+    assert_eq!(chat.messages(0)[0]["content"][1]["source"]["data"], BASE64);
+}

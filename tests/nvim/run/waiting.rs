@@ -105,6 +105,30 @@ fn files_outside_the_folder_have_to_be_trusted_too() {
 }
 
 #[test]
+fn a_projects_instructions_have_to_be_trusted_once() {
+    let user = Desktop::new("", "", [prose(&["fine"]), prose(&["again"])]);
+    user.put("work/.git/HEAD", "ref: refs/heads/main\n");
+    user.put("work/AGENTS.md", "Be brief.\n");
+    user.put("work/notes.chat", "@You:\nHello\n");
+    let said = user.flemma(&["run", "notes.chat"]);
+    let waiting = "kind=trust notes.chat:1: the instructions in AGENTS.md\n";
+    assert_eq!((said.code, said.out.as_str()), (3, waiting), "{said:?}");
+    assert_eq!(user.flemma(&["run", "notes.chat", "--trust"]).code, 0);
+    assert!(user.server.requests()[0].json()["system"].to_string().contains("Be brief."));
+    assert!(user.text("notes.chat").contains("Be brief."));
+    user.put("work/other.chat", "@You:\nHello\n");
+    assert_eq!(user.flemma(&["run", "other.chat"]).code, 0);
+}
+
+#[test]
+fn a_limit_on_money_ends_a_run() {
+    let user = Desktop::new("budget = { turn = 1 }", "", [prose(&["fine"])]);
+    let said = user.flemma(&["run", "notes.chat"]);
+    assert!(said.code != 0 && said.err.contains("the price of claude-test is not known"), "{said:?}");
+    assert!(user.server.requests().is_empty());
+}
+
+#[test]
 fn an_editor_keeps_its_conversation() {
     let user = Desktop::new("", "", [Reply::silence()]);
     let file = user.path("notes.chat");
