@@ -22,6 +22,9 @@ use flemma_model::{Message, Signature, UserError, options::Table};
 /// may be a script in such a document, and reading one belongs to a layer above.
 pub type ReadDocument = fn(&str) -> Result<Vec<Arc<Message>>, UserError>;
 
+/// Where a server lists its models.
+type ModelsEndpoint = fn(&Server) -> Result<Peer, ProviderError>;
+
 /// One vendor.
 pub(super) struct Vendor {
     /// The name in the configuration, and the owner of the signatures that the vendor's protocol brings.
@@ -64,7 +67,7 @@ pub(super) struct Vendor {
     /// Reads the vendor's own options, as an object of all of them.
     pub options: fn(&mut Table<'_>) -> Value,
     /// Where the server lists its models; `None` for a vendor without a server.
-    pub models_endpoint: Option<fn(&Server) -> Result<Peer, ProviderError>>,
+    pub models_endpoint: Option<ModelsEndpoint>,
     /// Turns a request into an exchange.
     pub prepare: fn(&Server, &Request) -> Result<Exchange, ProviderError>,
     /// What to ask the server about the model that a request is for.
