@@ -63,7 +63,7 @@ fn located(next: Admission) -> FileSearch {
 }
 
 #[test]
-fn instructions_of_a_project_are_asked_about_before_anything_is_sent() {
+fn instructions_of_a_project_are_asked_about_first() {
     let lacking = || GateFacts { lacks_instructions: true, ..clear() };
     let asked = || vec![AskedFile { path: "/p/AGENTS.md".into(), name: "AGENTS.md".into(), before: None }];
     let mut gate = Gate::default();

@@ -1,6 +1,6 @@
 //! Instructions: what people keep in their folders for agents, as it is found on the disk.
 //!
-//! Rules ([`rules`]) are sent whole. Of skills ([`skills`]), the model gets the names and descriptions, and loads one with the tool
+//! Rules (`rules`) are sent whole. Of skills (`skills`), the model gets the names and descriptions, and loads one with the tool
 //! `skill`. What the user may not show, or what leads out of its project, is left out, and said. Everything here blocks on the disk.
 
 mod front_matter;
