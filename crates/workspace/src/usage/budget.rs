@@ -91,6 +91,9 @@ impl Accounting {
     }
 
     fn over(&self, conversation: &Conversation, budget: &Budget) -> Option<(usize, Overrun)> {
+        if !budget.is_set() {
+            return None;
+        }
         let spent = &conversation.accounts.spent;
         let raised = spent.raised.get();
         let limits = [budget.turn, budget.conversation, budget.day];
