@@ -64,7 +64,7 @@ pub(super) struct Vendor {
     /// Reads the vendor's own options, as an object of all of them.
     pub options: fn(&mut Table<'_>) -> Value,
     /// Where the server lists its models; `None` for a vendor without a server.
-    pub models_endpoint: Option<fn(&Server) -> Result<Peer, ProviderError>>,
+    pub models_endpoint: fn(&Server) -> Result<Option<Peer>, ProviderError>,
     /// Turns a request into an exchange.
     pub prepare: fn(&Server, &Request) -> Result<Exchange, ProviderError>,
     /// What to ask the server about the model that a request is for.
@@ -105,7 +105,7 @@ impl Vendor {
             signs_text: |_| false,
             hosts: |_, _, _| Err(HostedProblem::NoSuchTool),
             options,
-            models_endpoint: Some(|server| server.endpoint(server.vendor().base_url, "/models")),
+            models_endpoint: |server| server.endpoint(server.vendor().base_url, "/models").map(Some),
             prepare,
             capability_probe: |_, _| None,
             begins_with: |_| false,

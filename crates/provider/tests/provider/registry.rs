@@ -8,7 +8,7 @@ use std::{
 
 use flemma_config::Config;
 use flemma_provider::{ProviderName, Server, auth::Environment, secret_variables, signers};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::providers::root;
 
