@@ -8,7 +8,6 @@ use std::{
 };
 
 use rmpv::Value;
-use rustix::net::sockopt::socket_peercred;
 
 use super::{
     report::Failure,
@@ -47,6 +46,18 @@ pub(super) fn has_answering(conversation: &Path) -> Result<bool, Failure> {
     Ok(of(conversation)?.is_some_and(|mut editor| editor.answers()))
 }
 
+/// The user who listens at a socket.
+#[cfg(target_os = "linux")]
+fn listener(_: &Path, to: &UnixStream) -> io::Result<u32> {
+    Ok(rustix::net::sockopt::socket_peercred(to)?.uid.as_raw())
+}
+
+/// The user whose socket it is: the system does not say who listens there.
+#[cfg(not(target_os = "linux"))]
+fn listener(server: &Path, _: &UnixStream) -> io::Result<u32> {
+    Ok(std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(server)?))
+}
+
 /// A connection.
 pub(super) struct Editor {
     to: UnixStream,
@@ -60,8 +71,7 @@ impl Editor {
     /// When nobody listens there, or another user does.
     pub(super) fn connect(server: &Path) -> io::Result<Self> {
         let to = UnixStream::connect(server)?;
-        let peer = socket_peercred(&to)?;
-        if peer.uid != rustix::process::getuid() {
+        if listener(server, &to)? != rustix::process::getuid().as_raw() {
             return Err(io::Error::other("another user listens there"));
         }
         to.set_read_timeout(Some(PATIENCE))?;

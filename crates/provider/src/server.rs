@@ -107,9 +107,8 @@ impl Server {
     /// # Errors
     /// When the request cannot be made at all: the address is wrong, or there is no key that can be one.
     pub fn list_models(&self) -> Result<Option<ModelsRequest>, ProviderError> {
-        let Some(endpoint) = self.vendor().models_endpoint else { return Ok(None) };
-        let peer = endpoint(self)?;
-        Ok(Some(ModelsRequest { request: peer.ask(peer.url.clone(), Vec::new()), peer }))
+        let peer = (self.vendor().models_endpoint)(self)?;
+        Ok(peer.map(|peer| ModelsRequest { request: peer.ask(peer.url.clone(), Vec::new()), peer }))
     }
 
     /// Turns a request into an exchange.

@@ -22,9 +22,6 @@ use flemma_model::{Message, Signature, UserError, options::Table};
 /// may be a script in such a document, and reading one belongs to a layer above.
 pub type ReadDocument = fn(&str) -> Result<Vec<Arc<Message>>, UserError>;
 
-/// Where a server lists its models.
-type ModelsEndpoint = fn(&Server) -> Result<Peer, ProviderError>;
-
 /// One vendor.
 pub(super) struct Vendor {
     /// The name in the configuration, and the owner of the signatures that the vendor's protocol brings.
@@ -67,7 +64,7 @@ pub(super) struct Vendor {
     /// Reads the vendor's own options, as an object of all of them.
     pub options: fn(&mut Table<'_>) -> Value,
     /// Where the server lists its models; `None` for a vendor without a server.
-    pub models_endpoint: Option<ModelsEndpoint>,
+    pub models_endpoint: fn(&Server) -> Result<Option<Peer>, ProviderError>,
     /// Turns a request into an exchange.
     pub prepare: fn(&Server, &Request) -> Result<Exchange, ProviderError>,
     /// What to ask the server about the model that a request is for.
@@ -108,7 +105,7 @@ impl Vendor {
             signs_text: |_| false,
             hosts: |_, _, _| Err(HostedProblem::NoSuchTool),
             options,
-            models_endpoint: Some(|server| server.endpoint(server.vendor().base_url, "/models")),
+            models_endpoint: |server| server.endpoint(server.vendor().base_url, "/models").map(Some),
             prepare,
             capability_probe: |_, _| None,
             begins_with: |_| false,

@@ -44,7 +44,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
     // The version of the API that is spoken here.
     headers: &[("anthropic-version", "2023-06-01")],
     base_url: DEFAULT_BASE_URL,
-    models_endpoint: Some(|server| server.endpoint(DEFAULT_BASE_URL, "/v1/models")),
+    models_endpoint: |server| server.endpoint(DEFAULT_BASE_URL, "/v1/models").map(Some),
     limits: Some(LIMITS),
     other_names: &[("thinking", "thinking_budget")],
     reads_signature: Some(is_one_word),

@@ -29,7 +29,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
     base_url: "http://localhost:11434/v1",
     limits: Some(LIMITS),
     reads_signature: Some(opaque::is_readable),
-    models_endpoint: Some(|server| server.endpoint("", "/models")),
+    models_endpoint: |server| server.endpoint("", "/models").map(Some),
     capability_probe: |server, request| {
         let asks = !request.tools.is_empty();
         asks.then(|| capabilities::capability_probe(&server.endpoint("", "").ok()?, &request.model)).flatten()

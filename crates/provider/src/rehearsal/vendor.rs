@@ -31,7 +31,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
     title: "the embedded script",
     default_model: "welcome",
     models: Some(&["welcome", "tour"]),
-    models_endpoint: None,
+    models_endpoint: |_| Ok(None),
     ..Vendor::new(NAME, |table| json!({ "pace": table.get("pace", 1.0, &PACE) }), prepare)
 };
 

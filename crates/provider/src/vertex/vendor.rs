@@ -70,7 +70,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
     }),
     signs_text: |signature| signature::read(signature).is_some_and(|(_, signed)| signed == SignedPart::Thought),
     hosts,
-    models_endpoint: Some(|server| endpoint(server, "")),
+    models_endpoint: |server| endpoint(server, "").map(Some),
     failure,
     headline,
     begins_with: |event| event.pointer("/candidates/0").is_some(),

@@ -251,7 +251,7 @@ impl Guard {
         self.regular(Access::Read, path, name)?;
         let file = self.open(path, name).map_err(|error| self.told(error, path, name))?;
         let metadata = file.metadata().map_err(|error| self.problem(path, name, &error))?;
-        match files::other_kind(FileType::from_raw_mode(metadata.mode())) {
+        match files::other_kind(FileType::from_raw_mode(metadata.mode() as _)) {
             Some(kind) => bail!("{name} is {kind}, not a regular file."),
             None => Ok((file, metadata)),
         }

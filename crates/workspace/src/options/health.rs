@@ -121,7 +121,9 @@ impl Asked {
     fn finding(&self, until: Instant) -> Finding {
         let title = self.title();
         if !self.has_server {
-            return Finding::Info(format!("{title}: a script. Set `provider = \"anthropic\"` to talk to a model."));
+            return Finding::Info(format!(
+                "{title}: a script. Set `provider` to talk to a model (`:help flemma-providers`)."
+            ));
         }
         let next = || self.steps.recv_timeout(until.saturating_duration_since(Instant::now())).ok();
         let seconds = PATIENCE.as_secs();
