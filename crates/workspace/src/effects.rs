@@ -140,7 +140,7 @@ impl Shell for Effects<'_> {
 
     fn has_uncaptured(&self) -> bool {
         !self.conversation.page.uncaptured().is_empty()
-            || self.conversation.instructions.borrow().is_some()
+            || self.conversation.instructions.borrow().as_ref().is_some_and(|found| !found.is_empty())
             || !self.workspace.permissions.judged_files(self.conversation).is_empty()
     }
 

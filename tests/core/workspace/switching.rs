@@ -249,7 +249,7 @@ fn health_says_where_a_key_is_and_what_the_server_says() {
             "warn",
             "does not list this model, but 1 others, such as qwen3:latest",
         ),
-        (by_command, "qwen3", refused, "error", "does not accept the key"),
+        (by_command, "qwen3", refused, "error", "not accepted by"),
         (json!({ "api_key_command": ["false"] }), "qwen3", Reply::status(500), "error", "failed with exit code 1"),
         (json!({ "base_url": "http://127.0.0.1:1/v1" }), "qwen3", Reply::status(500), "error", "127.0.0.1:1"),
         (json!({}), "qwen3", Reply::silence(), "warn", "no key; the server has not answered within 2 s"),

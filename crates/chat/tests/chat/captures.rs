@@ -149,10 +149,9 @@ fn a_deleted_fence_lets_the_reference_be_captured_again() {
 }
 
 #[test]
-fn the_info_string_means_something_only_in_the_users_message() {
+fn the_info_string_means_nothing_in_a_reply() {
     let fence = "```flemma:captured of=\"@diff\"\nX\n```";
-    for text in [format!("@Assistant:\n{fence}"), format!("@System:\n{fence}"), "@You:\n```flemma:captured\n```".into()]
-    {
+    for text in [format!("@Assistant:\n{fence}"), "@You:\n```flemma:captured\n```".into()] {
         let lines = screen(&text);
         assert_eq!(flemma_chat::diagnostics(&Document::parse(&lines), &lines).len(), 1, "{text}");
     }

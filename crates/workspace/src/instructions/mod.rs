@@ -47,6 +47,11 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    /// Whether there is nothing to write.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.prompt.is_empty() && self.captures().is_empty()
+    }
+
     /// The captures, in the order in which they are written.
     fn captures(&self) -> Vec<Capture> {
         let capture = |written: &str, content: String, cut: Option<String>| Capture {

@@ -70,7 +70,7 @@ impl InstructionSource {
     fn notes(&self, conversation: &Conversation, file: &Rc<Effective>, found: Option<&Found>) -> Vec<String> {
         let mut notes = vec![format!("# To {}, model {}", file.config.provider.title(), file.config.model())];
         notes.push("# The system prompt and the messages are the text of this file.".to_owned());
-        if let Some(found) = found.filter(|found| !found.prompt.is_empty() || !found.names().is_empty()) {
+        if let Some(found) = found.filter(|found| !found.is_empty()) {
             let names = Some(found.names()).filter(|names| !names.is_empty()).map(|names| format!(": {names}"));
             let names = names.unwrap_or_default();
             notes.push(format!("# Written into it when it is sent: the prompt of the option `system`{names}"));
