@@ -111,6 +111,28 @@ fn a_project_instructs_the_model_after_it_is_trusted() {
 }
 
 #[test]
+fn what_is_queued_waits_for_the_answer_too() {
+    let mut chat = Chat::start(&Setup { text: None, ..setup() }, [prose(&["one"]), prose(&["two"])]);
+    chat.record_questions();
+    chat.nvim.command("Flemma queue Hello");
+    chat.wait_for_question(1);
+    chat.nvim.input("<C-c>");
+    chat.nvim.wait_for("the cancellation", |nvim| said(nvim).contains("cancelled: nothing was sent or run"));
+    chat.wait_until_idle();
+    // The answer comes late, and counts for nothing.
+    chat.nvim.lua("choose(2)", &[]);
+    chat.nvim.command("Flemma queue More");
+    chat.nvim.wait_for("the queue", |nvim| said(nvim).matches("queued; it waits until you send").count() == 2);
+    chat.wait_until_idle();
+    assert!(chat.server.requests().is_empty() && !chat.nvim.text().contains("@System:"));
+    chat.nvim.input("<C-]>");
+    chat.wait_for_question(2);
+    chat.nvim.lua("choose(3)", &[]);
+    let sent = system(&chat, 0);
+    assert!(sent.contains("branch `topic`") && !sent.contains("make test") && !sent.contains("release"), "{sent}");
+}
+
+#[test]
 fn options_and_a_prompt_of_its_own_decide() {
     let options = "system = { 'Answer in rhyme.', '$coding' }, rules = false, skills = false";
     let replies = [prose(&["one"]), prose(&["two"]), prose(&["three"])];

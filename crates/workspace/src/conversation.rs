@@ -59,6 +59,8 @@ pub struct Conversation {
     pub(crate) captures: Captures,
     /// What is written as its instructions when it is sent.
     pub(crate) instructions: RefCell<Option<Found>>,
+    /// The same, about which the user is asked.
+    pub(crate) asked_instructions: RefCell<Option<Found>>,
     /// The rules of which the user knows that they have changed.
     pub(crate) told_rules: RefCell<Vec<String>>,
     pub(crate) holding: Holding,

@@ -143,14 +143,15 @@ impl InstructionSource {
 
     /// The user has answered whether they trust the project's files.
     pub(crate) fn were_answered(&self, conversation: &Conversation, is_trusted: bool) {
-        let mut slot = conversation.instructions.borrow_mut();
-        let Some(Found { found, .. }) = slot.as_mut() else { return };
+        let Some(mut asked) = conversation.asked_instructions.take() else { return };
+        let found = &mut asked.found;
         if is_trusted {
             let files = found.of_project().map(|file| (file.path.clone(), file.whole.clone())).collect();
             self.trust.keep_instructions(files);
         } else {
             found.leave_out_project();
         }
+        conversation.instructions.replace(Some(asked));
     }
 
     /// Writes what waits to be written. Says whether there was something.

@@ -26,7 +26,7 @@ impl Gatekeeper {
     /// they are asked first, and this goes on with their answer.
     pub(crate) fn want(&self, conversation: &Conversation, wish: Wish) {
         let lacks_instructions = match &wish {
-            Wish::Input(Input::Advance | Input::CarryOn) => self.instructions.are_lacking(conversation),
+            Wish::Input(Input::Advance | Input::CarryOn | Input::Outbox) => self.instructions.are_lacking(conversation),
             Wish::TakeInstructions => conversation.instructions.borrow().is_none(),
             _ => false,
         };
@@ -67,7 +67,10 @@ impl Gatekeeper {
             Admission::Go(wish @ Wish::Input(_)) if !conversation.is_known() => {
                 self.ownership.want_alone(conversation, wish)
             }
-            Admission::Go(Wish::Input(input)) => self.perform(conversation, input),
+            Admission::Go(Wish::Input(input)) if self.is_paid(conversation, &input) => {
+                self.perform(conversation, input)
+            }
+            Admission::Go(Wish::Input(_)) => {}
             Admission::Go(Wish::Recorded(input)) => self.shared.feed(conversation, [input]),
             Admission::Go(Wish::AlwaysApprove(calls)) => self.always_approve(conversation, calls),
             Admission::Go(Wish::TakeInstructions) if conversation.is_busy() => {
@@ -122,8 +125,11 @@ impl Gatekeeper {
     pub(crate) fn instructions_were_found(&self, conversation: &Conversation, number: u64, found: Found) {
         let untrusted = self.instructions.untrusted(&found);
         let next = conversation.gate.borrow_mut().instructions_were_found(number, untrusted);
-        if next != Admission::Wait {
-            conversation.instructions.replace(Some(found));
+        match next {
+            Admission::Wait => {}
+            // Until there is an answer, nothing of it is where it could be sent.
+            Admission::AskInstructions { .. } => drop(conversation.asked_instructions.replace(Some(found))),
+            _ => drop(conversation.instructions.replace(Some(found))),
         }
         self.pass(conversation, next);
         self.ownership.lock_while_wanted(conversation);
@@ -155,23 +161,30 @@ impl Gatekeeper {
             Input::Decide(calls, choice, step) => self.resolutions.decide(conversation, calls, &choice, step),
             Input::Execute(call) => self.execute_call(conversation, call),
             Input::Advance | Input::CarryOn => {
-                let config = Rc::clone(&self.frontmatter.of(conversation).config);
-                let again = input.clone();
-                let go_on = |usage: &Accounting, conversation: &Conversation| {
-                    usage.shared.tell(LoopEvent::WantAlone(conversation, again.into()));
-                };
-                if self.usage.reads_spending(conversation, &config, go_on) {
-                    return;
-                }
-                if let Err(problem) = self.usage.begin_turn(conversation, &config) {
-                    return self.not_sent(conversation, problem);
-                }
                 self.instructions.look_again(conversation);
                 self.drives.drop_cut_off(conversation);
                 self.resolutions.go_on_as_written(conversation, input);
             }
             input => self.shared.feed(conversation, [input]),
         }
+    }
+
+    /// Whether the limits on money let a conversation go on. Where they do not, the user is told; where the disk is asked first, the
+    /// input comes again.
+    fn is_paid(&self, conversation: &Conversation, input: &Input) -> bool {
+        if conversation.is_busy() || !matches!(input, Input::Advance | Input::CarryOn | Input::Outbox) {
+            return true;
+        }
+        let config = Rc::clone(&self.frontmatter.of(conversation).config);
+        let again = input.clone();
+        let go_on = |usage: &Accounting, conversation: &Conversation| {
+            usage.shared.tell(LoopEvent::WantAlone(conversation, again.into()));
+        };
+        if self.usage.reads_spending(conversation, &config, go_on) {
+            return false;
+        }
+        let begun = self.usage.begin_turn(conversation, &config);
+        begun.map_err(|problem| self.not_sent(conversation, problem)).is_ok()
     }
 
     /// Nothing is sent, because of this.
