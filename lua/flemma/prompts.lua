@@ -16,7 +16,8 @@ end
 --- Puts a prompt into the user's message.
 ---@param buf? integer
 ---@param words? string the name, and the arguments
-function M.insert(buf, words)
+---@param failed? fun() called if there is no such prompt
+function M.insert(buf, words, failed)
   local say, levels = require("flemma.notify").say, vim.log.levels
   buf = buf or require("flemma.buffer.target").resolve()
   local name, arguments = (words or ""):match("^(%S+)%s*(.*)$")
@@ -28,6 +29,9 @@ function M.insert(buf, words)
   native("dispatch", buf, "prompt", { name = name, arguments = arguments }, function(done, problem)
     if not done then
       say(levels.ERROR, problem)
+      if failed then
+        failed()
+      end
     end
   end)
 end
@@ -44,13 +48,20 @@ function M.expand(buf)
   while last > 1 and line_at(last):match("^%s*$") do
     last = last - 1
   end
-  local words = line_at(last - 1) == "@You:" and line_at(last):match("^/([%w_:-]+.*)$")
+  local before = last - 1
+  while before > 1 and line_at(before):match("^%s*$") do
+    before = before - 1
+  end
+  local typed = line_at(last)
+  local words = line_at(before) == "@You:" and typed:match("^/(%S.*)$")
   local name = words and words:match("^%S+")
   if not name or not vim.bo[buf].modifiable or not vim.list_contains(native("path", "prompts", { buffer = buf }) or {}, name) then
     return false
   end
-  vim.api.nvim_buf_set_lines(buf, last - 1, count, false, { "" })
-  M.insert(buf, words)
+  vim.api.nvim_buf_set_lines(buf, before, count, false, { "" })
+  M.insert(buf, words, function()
+    vim.api.nvim_buf_set_lines(buf, before, before + 1, false, { typed })
+  end)
   return true
 end
 

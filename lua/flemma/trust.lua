@@ -102,8 +102,11 @@ function M.ask_instructions(buf, question, files)
   local more = #files > NAMED and (", and %d more"):format(#files - NAMED) or ""
   local what = is_changed and "were changed outside of this Neovim" or "would instruct the model"
   local words = ("%%s is in a project whose rules and skills %s: %s%s"):format(what, table.concat(names, ", "), more)
+  local shown = vim.tbl_filter(function(file)
+    return vim.uv.fs_stat(file.path) ~= nil
+  end, files)
   local function show()
-    for _, file in ipairs(files) do
+    for _, file in ipairs(vim.list_slice(shown, 1, NAMED)) do
       vim.cmd.tabedit(vim.fn.fnameescape(file.path))
       if file.before and vim.uv.fs_stat(file.before) then
         vim.cmd("vertical diffsplit " .. vim.fn.fnameescape(file.before))

@@ -41,7 +41,8 @@ fn a_project_instructs_the_model_after_it_is_trusted() {
     let question = chat.wait_for_question(1);
     assert_eq!(
         question,
-        "notes.chat is in a project whose rules and skills would instruct the model: AGENTS.md, .agents/skills/release/SKILL.md"
+        "notes.chat is in a project whose rules and skills would instruct the model: AGENTS.md, more rules, \
+         .agents/skills/release/SKILL.md"
     );
     assert!(chat.server.requests().is_empty());
     // No answer takes the wish back.
@@ -73,7 +74,7 @@ fn a_project_instructs_the_model_after_it_is_trusted() {
     chat.nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'Run `make check`.' })", &[]);
     chat.nvim.command("silent write");
     let kept = "return #vim.fn.glob(vim.fn.stdpath('state') .. '/flemma/instructions/*', true, true)";
-    chat.nvim.wait_for("the trust", |nvim| nvim.lua(kept, &[]) == 3);
+    chat.nvim.wait_for("the trust", |nvim| nvim.lua(kept, &[]) == 4);
     new_conversation(&mut chat, "second");
     assert!(system(&chat, 1).contains("make check"));
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\ntwo"));
@@ -122,7 +123,7 @@ fn what_is_queued_waits_for_the_answer_too() {
     // The answer comes late, and counts for nothing.
     chat.nvim.lua("choose(2)", &[]);
     chat.nvim.command("Flemma queue More");
-    chat.nvim.wait_for("the queue", |nvim| said(nvim).matches("queued; it waits until you send").count() == 2);
+    chat.nvim.wait_for("the queue", |nvim| said(nvim).trim_end().ends_with("queued; it waits until you send"));
     chat.wait_until_idle();
     assert!(chat.server.requests().is_empty() && !chat.nvim.text().contains("@System:"));
     chat.nvim.input("<C-]>");

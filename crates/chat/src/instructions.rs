@@ -31,7 +31,7 @@ pub fn lacks_instructions(document: &Document) -> bool {
 /// What was captured for the instructions of a conversation, in order: the name of each, and the lines of its fence.
 pub fn captured_instructions(document: &Document, text: &dyn Text) -> Vec<(String, Vec<String>)> {
     let Some(message) = system(document) else { return Vec::new() };
-    let captured = captured_blocks(message).filter_map(|block| {
+    let captured = captured_blocks(message, text).filter_map(|block| {
         let (written, _) = captured_at(message, block, text)?;
         Some((written, message.lines_of(block).map(|line| text.line(line)).collect()))
     });
@@ -70,7 +70,7 @@ pub fn write_instructions(document: &Document, text: &dyn Text, prompt: &str, fi
     // From the bottom up, so that an edit does not move the places of the others. Each takes the blank lines above with it.
     let is_blank = |line: &usize| text.is_blank(*line..line + 1);
     let above = |line: usize| line - (message.start + 1..line).rev().take_while(is_blank).count();
-    let mut edits: Vec<TextEdit> = captured_blocks(message)
+    let mut edits: Vec<TextEdit> = captured_blocks(message, text)
         .map(|block| message.lines_of(block))
         .map(|range| TextEdit {
             start: Position::end_of(above(range.start) - 1, text),
@@ -95,6 +95,9 @@ fn system(document: &Document) -> Option<&ParsedMessage> {
     document.messages().iter().find(|message| message.role == Speaker::System)
 }
 
-fn captured_blocks(message: &ParsedMessage) -> impl Iterator<Item = &Block> {
-    message.blocks.iter().filter(|block| block.is_captured() && block.closed)
+/// The blocks of files that were captured. What a reference meant is the user's.
+fn captured_blocks<'a>(message: &'a ParsedMessage, text: &'a dyn Text) -> impl Iterator<Item = &'a Block> {
+    let is_reference =
+        |block: &Block| captured_at(message, block, text).is_none_or(|(written, _)| written.starts_with('@'));
+    message.blocks.iter().filter(move |block| block.is_captured() && block.closed && !is_reference(block))
 }

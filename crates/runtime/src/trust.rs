@@ -11,6 +11,7 @@ use std::{
     collections::{HashMap, HashSet},
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ use flemma_model::Digest;
 pub struct Trusted {
     frontmatter: HashMap<String, String>,
     files: HashSet<(String, String)>,
-    instructions: HashMap<String, String>,
+    instructions: Arc<HashMap<String, String>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -60,7 +61,7 @@ impl Trusted {
             match about {
                 About::Frontmatter => drop(trusted.frontmatter.insert(path, sha256)),
                 About::File => drop(trusted.files.insert((path, sha256))),
-                About::Instructions => drop(trusted.instructions.insert(path, sha256)),
+                About::Instructions => drop(Arc::make_mut(&mut trusted.instructions).insert(path, sha256)),
             }
         }
         Ok(trusted)
@@ -90,15 +91,15 @@ impl Trusted {
 
 /// The instructions for agents that are in the files of projects.
 impl Trusted {
-    /// The digest of what was trusted in the file at this path.
-    pub fn instructions(&self, path: &str) -> Option<&str> {
-        self.instructions.get(path).map(String::as_str)
+    /// The digests of what was trusted in files, by their paths.
+    pub fn instructions(&self) -> &Arc<HashMap<String, String>> {
+        &self.instructions
     }
 
     /// Trusts this text in this file, in memory. Says whether that is news, for [`append_instructions`] then.
     pub fn insert_instructions(&mut self, path: &str, text: &str) -> bool {
         let digest = digest(text);
-        self.instructions.insert(path.to_owned(), digest.clone()) != Some(digest)
+        Arc::make_mut(&mut self.instructions).insert(path.to_owned(), digest.clone()) != Some(digest)
     }
 }
 

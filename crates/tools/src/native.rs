@@ -5,6 +5,7 @@
 //! model.
 
 use std::{
+    collections::HashMap,
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -125,6 +126,8 @@ pub struct Context {
     pub is_decided: bool,
     /// Evaluates Lua; `None` where there is none.
     pub lua: Option<LuaSandbox>,
+    /// Which files with instructions the user trusts: the digest of the text that they have trusted in each, by its real path.
+    pub instructions: Arc<HashMap<String, String>>,
     /// What the run of a tool in Lua has read of the notes.
     pub seen: Arc<SeenPages>,
 }
@@ -153,6 +156,7 @@ impl Context {
             unsaved: Arc::default(),
             is_decided: false,
             lua: None,
+            instructions: Arc::default(),
             seen: Arc::default(),
         }
     }

@@ -115,7 +115,7 @@ components! {
         session: String = format!("{}-{:016x}", std::process::id(), fastrand::u64(..)),
     };
     /// What a tool is told about where it runs.
-    contexts: ToolContexts, asks [frontmatter, permissions, undo], owns {
+    contexts: ToolContexts, asks [trust, frontmatter, permissions, undo], owns {
         /// What users have edited in reviews and is on its way to the disk.
         unsaved_edits: RefCell<HashMap<Digest, Arc<Vec<u8>>>> = RefCell::default(),
     };

@@ -5,10 +5,11 @@ use std::ops::Range;
 use crate::{
     Conversation, Workspace,
     calls::rest::Known,
+    components::InstructionSource,
     trust::{Wish, gatekeeper::BUSY},
 };
 use flemma_agent::{Choice, Input, Level, UndoStep};
-use flemma_model::CallId;
+use flemma_model::{CallId, UserError};
 
 /// What a key or a command wants of a conversation, and the user's answers to questions. Lines are counted from 0.
 #[expect(missing_docs, reason = "what is said of a command says what its fields are")]
@@ -77,6 +78,19 @@ impl Workspace {
             conversation.instructions.take();
         }
         self.ownership.want_alone(conversation, wish);
+    }
+
+    /// Puts a prompt into the user's message, unless they may not change the conversation. `then` hears why that was not done.
+    pub fn insert_prompt(
+        &self,
+        buffer: i32,
+        (name, arguments): (String, String),
+        then: impl FnOnce(&InstructionSource, Result<(), UserError>) + Send + 'static,
+    ) {
+        let Some(conversation) = self.shared.conversation(buffer) else { return };
+        if !self.ownership.is_refused(&conversation) {
+            self.instructions.insert_prompt(&conversation, name, arguments, then);
+        }
     }
 
     /// Stops everything, what waits for an answer included.

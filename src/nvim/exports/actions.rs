@@ -264,8 +264,8 @@ fn later(binding: &Binding, buffer: i32, action: Action, callback: Function) -> 
         }
         Action::Prompt { name, arguments } => {
             let callback = keep();
-            let (name, arguments) = (name.to_string(), arguments.to_string());
-            binding.workspace.instructions.insert_prompt(buffer, name, arguments, move |source, written| {
+            let named = (name.to_string(), arguments.to_string());
+            binding.workspace.insert_prompt(buffer, named, move |source, written| {
                 source.shared.scripts.answered(callback, written.map(|()| Json::Bool(true)));
             });
         }

@@ -10,11 +10,12 @@ use serde_json::Value;
 use super::{deadline::Deadline, guard::Guard, text, tool::Looking};
 use crate::{
     Bounds, Context, Outcome,
-    instructions::{SkillFolders, body},
+    instructions::{MOST_BYTES, SkillFolders, body, is_for_user},
+    paths::real,
     project,
 };
-use flemma_model::ModelError;
-use flemma_text::{escape_controls, truncate::MAX_BYTES};
+use flemma_model::{Digest, ModelError};
+use flemma_text::escape_controls;
 
 /// The most files of a skill that are named.
 const MOST_FILES: usize = 50;
@@ -33,14 +34,26 @@ fn skill(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let home = env::home_dir();
     let root = project::root(base, home.as_deref());
     let files = SkillFolders::new(home.as_deref(), root.as_deref()).files(name);
-    let Some(path) = files.into_iter().find(|path| path.is_file()) else {
+    let Some((path, of_project)) = files.into_iter().find(|(path, _)| path.is_file()) else {
         bail!("There is no skill `{}`. The instructions list those that there are.", escape_controls(name));
     };
     let shown = path.to_string_lossy();
     let guard = Guard::new(context, Bounds::Readable);
     let (file, _) = guard.open_regular(&path, &shown)?;
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES as u64).read_to_end(&mut bytes).map_err(|error| guard.problem(&path, &shown, &error))?;
+    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|error| guard.problem(&path, &shown, &error))?;
+    let found = real(&path);
+    let whole = String::from_utf8_lossy(&bytes);
+    let is_own = !of_project && home.as_ref().is_some_and(|home| found.starts_with(real(home)));
+    let is_trusted = || {
+        let known = context.instructions.get(&*found.to_string_lossy());
+        known.is_some_and(|known| *known == Digest::of(whole.as_bytes()).to_string())
+    };
+    ensure!(
+        is_own || is_trusted(),
+        "The user has not trusted the skill `{name}` of this project as it is now. Tell them: `:Flemma rules` asks them."
+    );
+    ensure!(!is_for_user(&whole), "Only the user may load the skill `{name}`.");
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mut others: Vec<String> = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -62,5 +75,5 @@ fn skill(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let files = if others.is_empty() { String::new() } else { format!("\nIts files: {}", others.join(", ")) };
     let head =
         format!("Skill `{name}`, in {}. Paths in it start there.{files}", escape_controls(&folder.to_string_lossy()));
-    Ok(Outcome::text(format!("{head}\n\n{}", body(&String::from_utf8_lossy(&bytes)))))
+    Ok(Outcome::text(format!("{head}\n\n{}", body(&whole))))
 }

@@ -16,12 +16,12 @@ use std::{
 
 pub use self::{
     prompts::Prompts,
-    skills::{Skill, SkillFolders, body},
+    skills::{Skill, SkillFolders, body, is_for_user},
 };
 use crate::{
     builtin::{Readable, Unread},
     file_class::git_directory,
-    paths::real,
+    paths::{plain, real},
 };
 use flemma_text::{
     escape_controls,
@@ -32,10 +32,13 @@ use flemma_text::{
 const LIMITS: (usize, usize) = (32 * 1024, 96 * 1024);
 
 /// The most bytes of a file that are read: with one more than there is room for, it is known that there are more.
-const MOST_BYTES: u64 = LIMITS.1 as u64 + 1;
+pub(crate) const MOST_BYTES: u64 = LIMITS.1 as u64 + 1;
 
 /// The most entries of folders that are looked at.
 const MOST_ENTRIES: usize = 5_000;
+
+/// The longest name of a branch that is told.
+const LONGEST_BRANCH: usize = 60;
 
 /// What is looked for.
 #[derive(Clone, Debug)]
@@ -81,7 +84,7 @@ pub struct Instructions {
     /// The rules, the more general ones first.
     pub rules: Vec<InstructionFile>,
     /// Rules for a part of the project, which the model reads when it works there: each with what it is about.
-    pub nested: Vec<(String, String)>,
+    pub nested: Option<InstructionFile>,
     /// The skills, by name.
     pub skills: Vec<Skill>,
     /// What was left out: each a name, and why.
@@ -117,14 +120,14 @@ impl Instructions {
     /// The files of the project, which the user has to trust.
     pub fn of_project(&self) -> impl Iterator<Item = &InstructionFile> {
         let skills = self.skills.iter().map(|skill| &skill.file);
-        self.rules.iter().chain(skills).filter(|file| file.of_project)
+        self.rules.iter().chain(&self.nested).chain(skills).filter(|file| file.of_project)
     }
 
     /// Leaves out what the project says.
     pub fn leave_out_project(&mut self) {
         self.rules.retain(|file| !file.of_project);
         self.skills.retain(|skill| !skill.file.of_project);
-        self.nested.clear();
+        self.nested = None;
     }
 }
 
@@ -137,7 +140,7 @@ impl InstructionFile {
     }
 
     fn cut_to(&mut self, bytes: usize) {
-        let cut = truncate_head(&self.text, Limits { bytes, ..Limits::default() });
+        let cut = truncate_head(&self.text, Limits { bytes, lines: usize::MAX });
         if cut.truncated {
             self.cut = Some(format!("{} of {} lines", cut.output_lines, cut.total_lines));
             self.text = cut.content.into_owned();
@@ -170,6 +173,17 @@ impl Reader<'_> {
             left_out.push((name, format!("it leads to {}, outside of {}", found.display(), within.display())));
             return None;
         }
+        let is_hidden = |found: &Path| {
+            let below = found.strip_prefix(real(within)).unwrap_or(found);
+            below.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
+        };
+        // A link must lead to what such a file is usually called.
+        if found != real(path.parent().unwrap_or(path)).join(path.file_name().unwrap_or_default())
+            && (is_hidden(&found) && !is_hidden(&plain(path)) || !is_text(&found) && is_text(path))
+        {
+            left_out.push((name, format!("it leads to {}, which has no rules by its name", found.display())));
+            return None;
+        }
         let mut bytes = Vec::new();
         let read = self.readable.open(path).and_then(|file| Ok(file.take(MOST_BYTES).read_to_end(&mut bytes)?));
         match read {
@@ -191,6 +205,7 @@ impl Reader<'_> {
 
     fn name(&self, path: &Path, within: &Path, of_project: bool) -> String {
         let below = |folder: &Path| path.strip_prefix(folder).map(|below| below.to_string_lossy().into_owned()).ok();
+        let path = &*plain(path);
         let name = match (of_project, &self.search.home) {
             (true, _) => below(within),
             (false, Some(home)) => below(home).map(|below| format!("~/{below}")),
@@ -220,12 +235,22 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The branch that is checked out in a repository of git.
+/// Whether a file has text for people, by its name.
+fn is_text(path: &Path) -> bool {
+    path.extension().is_some_and(|end| ["md", "mdc", "txt"].iter().any(|known| end.eq_ignore_ascii_case(known)))
+}
+
+/// The branch that is checked out in a repository of git, or the beginning of the commit. Nobody has to trust it, so it is not more
+/// than a name.
 fn branch(root: &Path) -> Option<String> {
-    let inside = git_directory(root).unwrap_or_else(|| root.join(".git"));
-    let mut head = String::new();
-    fs::File::open(inside.join("HEAD")).ok()?.take(1024).read_to_string(&mut head).ok()?;
-    let head = head.trim();
-    let name = head.strip_prefix("ref: refs/heads/").or_else(|| head.get(..8)).filter(|name| !name.is_empty())?;
-    Some(escape_controls(name).into_owned())
+    let head = git_directory(root).unwrap_or_else(|| root.join(".git")).join("HEAD");
+    // A pipe would wait for a writer, and a link could lead anywhere.
+    head.symlink_metadata().ok().filter(|found| found.is_file())?;
+    let mut text = String::new();
+    fs::File::open(head).ok()?.take(256).read_to_string(&mut text).ok()?;
+    let text = text.trim();
+    let is_commit = text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let name = text.strip_prefix("ref: refs/heads/").or_else(|| text.get(..8).filter(|_| is_commit))?;
+    let is_of_name = |char: char| char.is_ascii_alphanumeric() || "._/-".contains(char);
+    ((1..=LONGEST_BRANCH).contains(&name.len()) && name.chars().all(is_of_name)).then(|| name.to_owned())
 }

@@ -34,8 +34,9 @@ impl Prompts {
                 add(&mut files, &base.join(folder), "", end, base);
             }
             for name in SkillFolders::new(Some(base), None).names() {
-                let file = SkillFolders::new(Some(base), None).files(&name).into_iter().find(|file| file.is_file());
-                if let Some(file) = file {
+                let file =
+                    SkillFolders::new(Some(base), None).files(&name).into_iter().find(|(file, _)| file.is_file());
+                if let Some((file, _)) = file {
                     files.entry(name).or_insert((file, base.clone()));
                 }
             }

@@ -6,12 +6,14 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::{Instructions, MOST_ENTRIES, Reader, entries, folders_down, front_matter::FrontMatter};
+use super::{
+    InstructionFile, Instructions, MOST_ENTRIES, Reader, entries, folders_down, front_matter::FrontMatter, is_text,
+};
 use crate::{
     ignore_files::{GitRules, IgnoreFiles},
     paths::{plain, real, resolve},
 };
-use flemma_text::escape_controls;
+use flemma_text::{escape_controls, one_line};
 
 /// The names of a file with rules, the first that is there counts.
 const NAMES: [&str; 9] = [
@@ -35,9 +37,15 @@ const FOLDERS: [(&str, &str, &str, &str); 4] = [
     (".claude/rules", ".md", "paths", ""),
 ];
 
+/// What the rules that are only named are called together.
+const MORE: &str = "more rules";
+
 /// How deep imports may be, how deep folders are searched for rules of their own, and how many are named.
 const DEPTHS: (usize, usize) = (5, 3);
 const MOST_NAMED: usize = 50;
+
+/// The most characters of what is said of one.
+const LONGEST: usize = 200;
 
 /// Finds the rules of a conversation.
 pub(super) fn find(reader: &Reader<'_>, found: &mut Instructions) {
@@ -56,6 +64,7 @@ pub(super) fn find(reader: &Reader<'_>, found: &mut Instructions) {
         }
     }
     let Some(root) = found.root.clone() else { return };
+    let mut nested = Vec::new();
     for folder in folders_down(&root, &search.folder) {
         for name in NAMES {
             if add(reader, found, &folder.join(name), &root, true, 0) {
@@ -63,10 +72,18 @@ pub(super) fn find(reader: &Reader<'_>, found: &mut Instructions) {
             }
         }
         for (below, end, globs, always) in FOLDERS {
-            add_folder(reader, found, &folder.join(below), &root, (end, globs, always));
+            add_folder(reader, found, &mut nested, (&folder.join(below), &root), (end, globs, always));
         }
     }
-    name_nested(found, &root);
+    name_nested(found, &mut nested, &root);
+    if !nested.is_empty() {
+        let lines =
+            nested.iter().map(|(file, about)| format!("- {}: {}", one_line(file, LONGEST), one_line(about, LONGEST)));
+        let head = "Read these before you work on what they are about:";
+        let text = [head.to_owned()].into_iter().chain(lines).collect::<Vec<_>>().join("\n");
+        let (path, name) = (root.join(MORE), MORE.to_owned());
+        found.nested = Some(InstructionFile { path, name, whole: text.clone(), text, cut: None, of_project: true });
+    }
 }
 
 /// Adds a file, and what it imports. Says whether it is there.
@@ -80,7 +97,10 @@ fn add(
 ) -> bool {
     let Some(mut file) = reader.read(path, within, of_project, &mut found.left_out) else { return false };
     file.text = FrontMatter::read(&file.text).body.trim().to_owned();
-    if file.text.is_empty() || found.rules.iter().any(|other| other.path == file.path || other.text == file.text) {
+    if file.text.is_empty() {
+        return false;
+    }
+    if found.rules.iter().any(|other| other.path == file.path || other.text == file.text) {
         return true;
     }
     let folder = path.parent().unwrap_or(path).to_owned();
@@ -103,7 +123,14 @@ fn imports(text: &str, folder: &Path) -> Vec<PathBuf> {
         let prose = line.split('`').step_by(2).filter(|_| !is_code);
         let words = prose.flat_map(str::split_whitespace).filter_map(|word| word.strip_prefix('@'));
         let files = words.map(|word| word.trim_end_matches(['.', ',', ';', ':', ')']));
-        found.extend(files.filter(|file| file.contains(['/', '.'])).map(|file| resolve(folder, Path::new(file))));
+        // Anything else may be a secret of the user's that the project wants to have sent.
+        let is_import = |file: &&str| is_text(Path::new(file)) && !file.starts_with('.') && !file.contains("/.");
+        found.extend(
+            files
+                .map(|file| file.trim_start_matches("./"))
+                .filter(is_import)
+                .map(|file| resolve(folder, Path::new(file))),
+        );
     }
     found
 }
@@ -112,8 +139,8 @@ fn imports(text: &str, folder: &Path) -> Vec<PathBuf> {
 fn add_folder(
     reader: &Reader<'_>,
     found: &mut Instructions,
-    folder: &Path,
-    root: &Path,
+    nested: &mut Vec<(String, String)>,
+    (folder, root): (&Path, &Path),
     (end, globs, always): (&str, &str, &str),
 ) {
     for path in entries(folder).into_iter().filter(|path| path.to_string_lossy().ends_with(end)) {
@@ -125,19 +152,19 @@ fn add_folder(
             add(reader, found, &path, root, true, 0);
         } else {
             let about = of.or(matter.get("description")).unwrap_or("when the user names it");
-            found.nested.push((file.name, escape_controls(about).into_owned()));
+            nested.push((file.name, about.to_owned()));
         }
     }
 }
 
 /// Names the rules of folders below the root that are not above the conversation.
-fn name_nested(found: &mut Instructions, root: &Path) {
+fn name_nested(found: &Instructions, nested: &mut Vec<(String, String)>, root: &Path) {
     let ignored = IgnoreFiles::new(root, GitRules::InRepositories);
     let mut folders = vec![(root.to_owned(), 0)];
     let mut left = MOST_ENTRIES;
     while let Some((folder, depth)) = folders.pop() {
         for path in entries(&folder) {
-            if left == 0 || found.nested.len() >= MOST_NAMED {
+            if left == 0 || nested.len() >= MOST_NAMED {
                 return;
             }
             left -= 1;
@@ -155,7 +182,7 @@ fn name_nested(found: &mut Instructions, root: &Path) {
                     is_plain.then(|| escape_controls(&below.to_string_lossy()).into_owned())
                 };
                 if let (Some(rules), Some(folder)) = (name(&rules), name(&path)) {
-                    found.nested.push((rules, format!("{folder}/**")));
+                    nested.push((rules, format!("{folder}/**")));
                 }
             }
             folders.push((path, depth + 1));

@@ -53,12 +53,12 @@ impl SkillFolders {
         self.0.iter().flat_map(|(folder, _)| entries(folder)).filter_map(|path| name(&path)).collect()
     }
 
-    /// The files in which a skill of this name may be, the one that counts first.
-    pub fn files(&self, name: &str) -> Vec<PathBuf> {
+    /// The files in which a skill of this name may be, the one that counts first, each with whether it is the project's.
+    pub fn files(&self, name: &str) -> Vec<(PathBuf, bool)> {
         if !is_name(name) {
             return Vec::new();
         }
-        self.0.iter().map(|(folder, _)| folder.join(name).join(FILE)).collect()
+        self.0.iter().map(|(folder, of_project)| (folder.join(name).join(FILE), *of_project)).collect()
     }
 }
 
@@ -97,13 +97,18 @@ fn skill(name: String, file: InstructionFile) -> Result<Skill, (String, String)>
         return Err((file.name, "it has no `description`".to_owned()));
     };
     let description = one_line(description, LENGTHS.1);
-    let is_for_user = matter.is_true("disable-model-invocation");
+    let is_for_user = is_for_user(&file.text);
     Ok(Skill { name, description, is_for_user, file })
 }
 
 fn is_name(name: &str) -> bool {
     let is_of_name = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
     (1..=LENGTHS.0).contains(&name.len()) && name.chars().all(is_of_name)
+}
+
+/// Whether only the user loads a skill with this text.
+pub fn is_for_user(text: &str) -> bool {
+    FrontMatter::read(text).is_true("disable-model-invocation")
 }
 
 /// The text of a skill without its front matter.

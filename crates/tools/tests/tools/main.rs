@@ -30,6 +30,7 @@ mod retention;
 mod review;
 mod rules;
 mod search;
+mod skill;
 mod stored_write;
 mod summary;
 mod unmentioned;

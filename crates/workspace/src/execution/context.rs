@@ -22,6 +22,7 @@ impl ToolContexts {
         context.protected = self.permissions.protected();
         context.denied = Arc::new(self.permissions.denied(conversation));
         context.permitted = Arc::new(self.permissions.permitted(conversation));
+        context.instructions = self.trust.instructions();
         context.unsaved = self.shared.host.unsaved_files().into();
         context
     }

@@ -37,9 +37,6 @@ const SKILLS: &str = "skills";
 /// The tool that loads a skill. It is offered where the instructions name skills.
 pub(crate) const SKILL: &str = "skill";
 
-/// What is captured of rules that are only named.
-const MORE: &str = "more rules";
-
 /// Instructions that wait to be written.
 pub(crate) struct Found {
     prompt: String,
@@ -60,17 +57,13 @@ impl Found {
             content,
             cut,
         };
-        let rules = self.found.rules.iter().map(|file| capture(&file.name, file.text.clone(), file.cut.clone()));
+        let rules = self
+            .found
+            .rules
+            .iter()
+            .chain(&self.found.nested)
+            .map(|file| capture(&file.name, file.text.clone(), file.cut.clone()));
         let mut captures: Vec<Capture> = rules.collect();
-        if !self.found.nested.is_empty() {
-            let lines = self.found.nested.iter().map(|(file, about)| format!("- {file}: {about}"));
-            let head = "Read these before you work on what they are about:";
-            captures.push(capture(
-                MORE,
-                [head.to_owned()].into_iter().chain(lines).collect::<Vec<_>>().join("\n"),
-                None,
-            ));
-        }
         let skills = self.found.skills.iter().filter(|skill| !skill.is_for_user);
         let lines: Vec<String> = skills.map(|skill| format!("- {}: {}", skill.name, skill.description)).collect();
         if !lines.is_empty() {
@@ -162,6 +155,11 @@ impl InstructionSource {
             .page
             .with_document(|document, text| flemma_chat::write_instructions(document, text, &found.prompt, &captures));
         self.shared.write_as(conversation, Writing::Others, &edits);
+        for file in &found.found.rules {
+            if let Some(cut) = &file.cut {
+                self.shared.notify(conversation, Level::Warn, &format!("{}: the model is told of {cut}", file.name));
+            }
+        }
         for (name, why) in &found.found.left_out {
             self.shared.notify(conversation, Level::Warn, &format!("the model is not told of {name}: {why}"));
         }
@@ -183,7 +181,10 @@ impl InstructionSource {
         if captured(&conversation.page).is_empty() {
             return;
         }
-        self.find(conversation, |this, conversation, found| {
+        self.find(conversation, |this, conversation, mut found| {
+            // Skills that the user has not trusted are not what has changed.
+            let untrusted: Vec<PathBuf> = this.untrusted(&found).into_iter().map(|file| file.path).collect();
+            found.found.skills.retain(|skill| !untrusted.contains(&skill.file.path));
             let captures = found.captures();
             let changed: Vec<String> = captured(&conversation.page)
                 .into_iter()

@@ -1,6 +1,6 @@
 //! `:Flemma prompt`: puts the text of a command file or a skill under the user's prompt, where they read it before they send it.
 
-use crate::{components::InstructionSource, page::Writing};
+use crate::{Conversation, components::InstructionSource, page::Writing};
 use flemma_chat as chat;
 use flemma_model::UserError;
 use flemma_tools::instructions::{Prompts, Search};
@@ -19,15 +19,14 @@ impl InstructionSource {
 
     /// Puts the prompt with this name under the user's prompt, with these arguments in it. It is not the user's text: what it refers to
     /// is asked about. `then` hears why that was not done.
-    pub fn insert_prompt(
+    pub(crate) fn insert_prompt(
         &self,
-        buffer: i32,
+        conversation: &Conversation,
         name: String,
         arguments: String,
         then: impl FnOnce(&Self, Result<(), UserError>) + Send + 'static,
     ) {
-        let Some(conversation) = self.shared.conversation(buffer) else { return };
-        let (find, readable) = (self.find_prompts(&conversation), self.permissions.readable(&conversation));
+        let (find, readable) = (self.find_prompts(conversation), self.permissions.readable(conversation));
         let expand = move || {
             let (prompts, search) = find();
             prompts.expand(&name, &arguments, &search, &readable)
@@ -51,7 +50,7 @@ impl InstructionSource {
         });
     }
 
-    fn find_prompts(&self, conversation: &crate::Conversation) -> impl FnOnce() -> (Prompts, Search) + Send + 'static {
+    fn find_prompts(&self, conversation: &Conversation) -> impl FnOnce() -> (Prompts, Search) + Send + 'static {
         let search = self.search(conversation);
         move || {
             let search = search();

@@ -266,6 +266,8 @@ impl Frontmatter {
             self.shared.toolbox.name(&mention.name, if is_own { NamedBy::User } else { NamedBy::File }, &mut turn);
         }
         if instructions::has_skills(page) {
+            // It says which skills may be loaded.
+            self.trust.read_trust_store();
             turn.name(SKILL, NamedBy::User);
         }
         let asked = self.shared.toolbox.registry().to_ask(file.tools.as_ref(), &turn);

@@ -1,8 +1,10 @@
 //! What the user has trusted, in memory and on the disk. See [`flemma_runtime::trust`] for the file.
 
 use std::{
+    collections::HashMap,
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use crate::{Conversation, components::TrustStore, event::LoopEvent, instructions::digest, trust::FrontmatterCode};
@@ -66,6 +68,11 @@ impl TrustStore {
         self.digest_of(path).is_some_and(|known| known == digest(text).to_string())
     }
 
+    /// The digests of what the user has trusted in files with instructions.
+    pub(crate) fn instructions(&self) -> Arc<HashMap<String, String>> {
+        self.trusted.borrow().as_ref().map(|trusted| Arc::clone(trusted.instructions())).unwrap_or_default()
+    }
+
     /// Whether the user has trusted a file with instructions before.
     pub(crate) fn knows_instructions(&self, path: &Path) -> bool {
         self.digest_of(path).is_some()
@@ -77,7 +84,7 @@ impl TrustStore {
     }
 
     fn digest_of(&self, path: &Path) -> Option<String> {
-        self.trusted.borrow().as_ref()?.instructions(&path.to_string_lossy()).map(str::to_owned)
+        self.trusted.borrow().as_ref()?.instructions().get(&*path.to_string_lossy()).cloned()
     }
 
     /// Trusts these texts in files with instructions from now on.

@@ -15,8 +15,10 @@ use flemma_model::UserError;
 #[derive(Default)]
 pub(crate) struct Spent {
     turn: Cell<f64>,
-    /// How often each limit was raised: of the turn, the conversation and the day.
-    raised: Cell<[u32; 3]>,
+    /// Up to where the user goes on: in the turn, in the conversation and on the day.
+    allowed: Cell<[f64; 3]>,
+    /// Whether the sum of the day was read for the input that is looked at.
+    is_day_read: Cell<bool>,
     /// What the user was told, which their next key answers.
     told: RefCell<Option<Reason>>,
     /// The model for which the user goes on without a price.
@@ -50,8 +52,8 @@ impl Accounting {
     pub(crate) fn begin_turn(&self, conversation: &Conversation, config: &Config) -> Result<(), UserError> {
         let spent = &conversation.accounts.spent;
         spent.turn.set(0.0);
-        let [_, of_conversation, of_day] = spent.raised.get();
-        spent.raised.set([0, of_conversation, of_day]);
+        let [_, of_conversation, of_day] = spent.allowed.get();
+        spent.allowed.set([0.0, of_conversation, of_day]);
         let Some(reason) = self.reason(conversation, config) else {
             spent.told.take();
             return Ok(());
@@ -60,9 +62,9 @@ impl Accounting {
             spent.told.take();
             match reason {
                 Reason::Over(place, _) => {
-                    let mut raised = spent.raised.get();
-                    raised[place] += 1;
-                    spent.raised.set(raised);
+                    let mut allowed = spent.allowed.get();
+                    allowed[place] = self.sums(conversation)[place] + limits(&config.budget)[place].unwrap_or_default();
+                    spent.allowed.set(allowed);
                 }
                 Reason::NoPrice(model) => drop(spent.unpriced.replace(Some(model))),
             }
@@ -94,16 +96,10 @@ impl Accounting {
         if !budget.is_set() {
             return None;
         }
-        let spent = &conversation.accounts.spent;
-        let raised = spent.raised.get();
-        let limits = [budget.turn, budget.conversation, budget.day];
-        let sums = [
-            spent.turn.get(),
-            self.ledger.borrow().totals_of(conversation.buffer).cost,
-            self.day.borrow().as_ref().map_or(0.0, |(_, sum)| *sum),
-        ];
+        let (limits, sums) = (limits(budget), self.sums(conversation));
+        let allowed = conversation.accounts.spent.allowed.get();
         let over = |place: usize| {
-            let limit = limits[place]? * f64::from(1 + raised[place]);
+            let limit = limits[place]?.max(allowed[place]);
             (sums[place] >= limit).then(|| Overrun {
                 of: LIMITS[place],
                 spent: cents(sums[place]),
@@ -111,6 +107,13 @@ impl Accounting {
             })
         };
         (0..LIMITS.len()).find_map(|place| Some((place, over(place)?)))
+    }
+
+    /// What was spent: in the turn, in the conversation and on the day.
+    fn sums(&self, conversation: &Conversation) -> [f64; 3] {
+        let of_conversation = self.ledger.borrow().totals_of(conversation.buffer).cost;
+        let of_day = self.day.borrow().as_ref().map_or(0.0, |(_, sum)| *sum);
+        [conversation.accounts.spent.turn.get(), of_conversation, of_day]
     }
 
     /// Counts what a request has cost.
@@ -129,7 +132,7 @@ impl Accounting {
         );
     }
 
-    /// Whether the sum of the day has to be read first. Then it is, and `then` is called.
+    /// Whether the sum of the day has to be read first: other editors may have spent more. Then it is, and `then` is called.
     pub(crate) fn reads_spending(
         &self,
         conversation: &Conversation,
@@ -137,8 +140,7 @@ impl Accounting {
         then: impl FnOnce(&Self, &Conversation) + Send + 'static,
     ) -> bool {
         let day = self.today();
-        let is_known = self.day.borrow().as_ref().is_some_and(|(known, _)| *known == day);
-        if config.budget.day.is_none() || is_known {
+        if config.budget.day.is_none() || conversation.accounts.spent.is_day_read.replace(false) {
             return false;
         }
         let (file, today) = (self.spending.clone(), day.clone());
@@ -147,6 +149,7 @@ impl Accounting {
             move || file.of(&today),
             move |this: &Self, conversation, sum| {
                 this.day.replace(Some((day, sum.unwrap_or_default())));
+                conversation.accounts.spent.is_day_read.set(true);
                 then(this, conversation);
             },
         );
@@ -158,6 +161,11 @@ impl Accounting {
     }
 }
 
+/// The limits of the turn, the conversation and the day.
+fn limits(budget: &Budget) -> [Option<f64>; 3] {
+    [budget.turn, budget.conversation, budget.day]
+}
+
 /// The limits, by the names of their options.
 const LIMITS: [&str; 3] = ["turn", "conversation", "day"];
 
@@ -165,7 +173,7 @@ impl Reason {
     /// Whether the user's answer to one is an answer to the other.
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Over(place, told), Self::Over(other, overrun)) => place == other && told.limit == overrun.limit,
+            (Self::Over(place, _), Self::Over(other, _)) => place == other,
             (one, other) => one == other,
         }
     }
