@@ -25,6 +25,10 @@ impl Gatekeeper {
     /// The user wants something of a conversation that no other process holds. If its file has to be trusted for that,
     /// they are asked first, and this goes on with their answer.
     pub(crate) fn want(&self, conversation: &Conversation, wish: Wish) {
+        // What is queued goes out with what the user is asked about, or not at all.
+        if wish == Wish::Input(Input::Outbox) && conversation.gate.borrow().is_waiting() {
+            return;
+        }
         let lacks_instructions = match &wish {
             Wish::Input(Input::Advance | Input::CarryOn | Input::Outbox) => self.instructions.are_lacking(conversation),
             Wish::TakeInstructions => conversation.instructions.borrow().is_none(),
