@@ -181,7 +181,11 @@ end
 
 --- Takes back everything after the message under the cursor.
 function M.rollback()
-  propose("rollback", { after = api.nvim_win_get_cursor(require("flemma.buffer.target").window())[1] - 1 })
+  local win = require("flemma.buffer.target").window()
+  if not win then
+    return notify.say(vim.log.levels.WARN, "rollback: show the conversation, and put the cursor on a message")
+  end
+  propose("rollback", { after = api.nvim_win_get_cursor(win)[1] - 1 })
 end
 
 --- The page of a file that the turn has written: what it was, and the file itself.

@@ -123,12 +123,14 @@ fn what_is_queued_waits_for_the_answer_too() {
     // The answer comes late, and counts for nothing.
     chat.nvim.lua("choose(2)", &[]);
     chat.nvim.command("Flemma queue More");
-    chat.nvim.wait_for("the queue", |nvim| said(nvim).trim_end().ends_with("queued; it waits until you send"));
+    chat.nvim.wait_for("the words", |nvim| nvim.text().contains("More"));
     chat.wait_until_idle();
     assert!(chat.server.requests().is_empty() && !chat.nvim.text().contains("@System:"));
     chat.nvim.input("<C-]>");
     chat.wait_for_question(2);
     chat.nvim.lua("choose(3)", &[]);
+    let server = &chat.server;
+    chat.nvim.wait_for("the request", |_| !server.requests().is_empty());
     let sent = system(&chat, 0);
     assert!(sent.contains("branch `topic`") && !sent.contains("make test") && !sent.contains("release"), "{sent}");
 }

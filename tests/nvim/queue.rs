@@ -147,6 +147,25 @@ fn the_window_is_left_as_any_buffer_with_changes() {
 }
 
 #[test]
+fn a_draft_that_ends_with_enter_changes_nothing_else() {
+    // Neovim takes white space off the line of the cursor when Insert mode ends after Enter.
+    let gate = Gate::new();
+    let replies = [prose(&["one"]), held_after(&gate, "first words "), prose(&["fine"])];
+    let mut chat = Chat::start(&Setup::default(), replies);
+    chat.send_until("@Assistant:\none");
+    chat.nvim.input("Gothanks<C-]>");
+    chat.nvim.wait_for("the words", |nvim| nvim.text().contains("first words "));
+    chat.nvim.wait_for("Normal mode", |nvim| nvim.mode() == "n");
+    chat.nvim.input("Gi");
+    wait_for_window(&mut chat.nvim);
+    chat.nvim.input("more<CR><C-]>");
+    wait_for_queued(&mut chat.nvim, "more");
+    assert!(chat.nvim.text().contains("first words ") && !said(&mut chat.nvim).contains("something else"));
+    gate.open();
+    chat.nvim.wait_for("the next reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
+}
+
+#[test]
 fn a_plugin_that_saves_buffers_queues_nothing() {
     let lua = "vim.api.nvim_create_autocmd('InsertLeave', { nested = true, command = 'silent! write' })";
     let (mut chat, _gate) = drafting(&Setup { lua, ..Setup::default() }, "half a");

@@ -121,7 +121,8 @@ impl Conversation {
 
     /// Whether what the user wants of it waits for the disk.
     pub fn is_wanted(&self) -> bool {
-        self.holding.wanted.borrow().is_some() || self.gate.borrow_mut().is_reading()
+        let is_asked = self.holding.wanted.borrow().is_some() || self.gate.borrow_mut().is_reading();
+        is_asked || self.accounts.spent.is_reading.get()
     }
 
     /// Whether its text and its journal are read, so that it is known what its calls are.

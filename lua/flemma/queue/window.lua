@@ -96,7 +96,8 @@ local function create(buf)
   local keymaps = options and options.keymaps.enabled and options.keymaps or { normal = {}, insert = {} }
   for mode, maps in pairs({ n = keymaps.normal, i = keymaps.insert }) do
     if maps.send then
-      vim.keymap.set(mode, maps.send, "<Cmd>stopinsert | write | bwipeout<CR>", { buffer = draft, desc = "Flemma: queue the message" })
+      -- Insert mode ends in this buffer: after Enter, Neovim takes white space off the line of the cursor then.
+      vim.keymap.set(mode, maps.send, (mode == "i" and "<Esc>" or "") .. "<Cmd>write | bwipeout<CR>", { buffer = draft, desc = "Flemma: queue the message" })
     end
   end
   if keymaps.normal.cancel then

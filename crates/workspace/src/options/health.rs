@@ -122,7 +122,7 @@ impl Asked {
         let title = self.title();
         if !self.has_server {
             return Finding::Info(format!(
-                "{title}: a script. Set `provider` to talk to a model (`:help flemma-providers`)."
+                "{title}: a script. Set `provider` to talk to a model, see `:help flemma-providers`"
             ));
         }
         let next = || self.steps.recv_timeout(until.saturating_duration_since(Instant::now())).ok();

@@ -13,7 +13,7 @@ use crate::{
     trust::{Admission, FileSearch, FrontmatterCode, Wish},
 };
 use flemma_agent::{Choice, Input, Level, UndoStep, Verdict};
-use flemma_chat::{self as chat, AwaitKind, LineRange, OpenCall, Severity, Uncaptured};
+use flemma_chat::{self as chat, AwaitKind, LineRange, OpenCall, Severity, Tail, Uncaptured};
 use flemma_model::{CallId, ToolInput, UserError};
 use flemma_runtime::{ExternalFile, external_paths};
 use flemma_tools::JsonFault;
@@ -30,7 +30,12 @@ impl Gatekeeper {
             return;
         }
         let lacks_instructions = match &wish {
-            Wish::Input(Input::Advance | Input::CarryOn | Input::Outbox) => self.instructions.are_lacking(conversation),
+            // What is queued is sent by itself where there is nothing else to send.
+            Wish::Input(Input::Outbox) => {
+                let tail = conversation.page.with_document(|document, text| Tail::of(document.messages(), text));
+                tail == Tail::Nothing && self.instructions.are_lacking(conversation)
+            }
+            Wish::Input(Input::Advance | Input::CarryOn) => self.instructions.are_lacking(conversation),
             Wish::TakeInstructions => conversation.instructions.borrow().is_none(),
             _ => false,
         };
@@ -185,6 +190,7 @@ impl Gatekeeper {
             usage.shared.tell(LoopEvent::WantAlone(conversation, again.into()));
         };
         if self.usage.reads_spending(conversation, &config, go_on) {
+            self.ownership.lock_while_wanted(conversation);
             return false;
         }
         let begun = self.usage.begin_turn(conversation, &config);

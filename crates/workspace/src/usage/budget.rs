@@ -17,7 +17,8 @@ pub(crate) struct Spent {
     turn: Cell<f64>,
     /// Up to where the user goes on: in the turn, in the conversation and on the day.
     allowed: Cell<[f64; 3]>,
-    /// Whether the sum of the day was read for the input that is looked at.
+    /// Whether the sum of the day is being read, and whether it was, for the input that is looked at.
+    pub(crate) is_reading: Cell<bool>,
     is_day_read: Cell<bool>,
     /// What the user was told, which their next key answers.
     told: RefCell<Option<Reason>>,
@@ -143,12 +144,14 @@ impl Accounting {
         if config.budget.day.is_none() || conversation.accounts.spent.is_day_read.replace(false) {
             return false;
         }
+        conversation.accounts.spent.is_reading.set(true);
         let (file, today) = (self.spending.clone(), day.clone());
         self.background.run_for(
             conversation.id,
             move || file.of(&today),
             move |this: &Self, conversation, sum| {
                 this.day.replace(Some((day, sum.unwrap_or_default())));
+                conversation.accounts.spent.is_reading.set(false);
                 conversation.accounts.spent.is_day_read.set(true);
                 then(this, conversation);
             },
