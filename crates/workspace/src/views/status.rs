@@ -19,7 +19,7 @@ use flemma_tools::{Permitted, PermittedView, approval::BufferPolicy, preview, ru
 const LIST_WIDTH: usize = 76;
 
 /// The tables of options that are about conversations; the others are about the editor.
-const SHOWN: [&str; 8] = ["provider", "model", "system", "rules", "skills", "budget", "parameters", "tools"];
+const SHOWN: [&str; 8] = ["provider", "model", "parameters", "system", "rules", "skills", "budget", "tools"];
 
 /// Who has set an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
