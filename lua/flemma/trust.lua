@@ -32,7 +32,7 @@ local function ask(buf, question, show, words, choices, goes_on)
   require("flemma.ask").select(choices, opts, function(choice)
     local native = require("flemma.native")
     if goes_on and choice ~= choices[2] and choice ~= choices[3] then
-      native.call("dispatch", buf, "cancel")
+      native.call("dispatch", buf, "dismiss", { question = question })
     else
       native.call("dispatch", buf, "answer", { question = question, is_yes = choice == choices[2] })
     end

@@ -4,7 +4,11 @@ use std::fs;
 
 use serde_json::json;
 
-use super::chat::{Chat, Setup, prose, said};
+use super::{
+    chat::{Chat, Setup, prose, said},
+    http::Gate,
+    queue::held,
+};
 
 const RULES: &str = "Run `make test`.\n";
 
@@ -113,10 +117,12 @@ fn a_project_instructs_the_model_after_it_is_trusted() {
 
 #[test]
 fn what_is_queued_waits_for_the_answer_too() {
-    let mut chat = Chat::start(&Setup { text: None, ..setup() }, [prose(&["one"]), prose(&["two"])]);
+    let gate = Gate::new();
+    let mut chat = Chat::start(&Setup { text: None, ..setup() }, [held(&gate)]);
     chat.record_questions();
     chat.nvim.command("Flemma queue Hello");
     chat.wait_for_question(1);
+    chat.nvim.lua("_G.first = _G.choose", &[]);
     chat.nvim.input("<C-c>");
     chat.nvim.wait_for("the cancellation", |nvim| said(nvim).contains("cancelled: nothing was sent or run"));
     chat.wait_until_idle();
@@ -133,6 +139,12 @@ fn what_is_queued_waits_for_the_answer_too() {
     chat.nvim.wait_for("the request", |_| !server.requests().is_empty());
     let sent = system(&chat, 0);
     assert!(sent.contains("branch `topic`") && !sent.contains("make test") && !sent.contains("release"), "{sent}");
+    // Nor does it stop anything that the first question is dismissed now.
+    chat.nvim.wait_for("the words", |nvim| nvim.text().contains("first words"));
+    chat.nvim.lua("first(9)", &[]);
+    gate.open();
+    chat.nvim.wait_for("the rest", |nvim| nvim.text().contains("@Assistant:\nfirst words\n\n@You:"));
+    assert!(!chat.nvim.text().contains("flemma:aborted"));
 }
 
 #[test]

@@ -96,6 +96,11 @@ impl Trusted {
         &self.instructions
     }
 
+    /// Whether this text was trusted in this file.
+    pub fn contains_instructions(&self, path: &str, text: &str) -> bool {
+        self.instructions.get(path).is_some_and(|known| *known == digest(text))
+    }
+
     /// Trusts this text in this file, in memory. Says whether that is news, for [`append_instructions`] then.
     pub fn insert_instructions(&mut self, path: &str, text: &str) -> bool {
         let digest = digest(text);

@@ -33,6 +33,8 @@ pub enum Command {
     TakeInstructions,
     /// The answer to a question with this number: see [`HostEffect::Ask`](crate::HostEffect::Ask).
     Answer { question: u64, is_yes: bool },
+    /// The question with this number about instructions has no answer: what the user wanted is taken back.
+    Dismiss { question: u64 },
 }
 
 impl Command {
@@ -44,7 +46,9 @@ impl Command {
             | Self::Decide { .. }
             | Self::AlwaysApprove { .. }
             | Self::TakeInstructions => true,
-            Self::Cancel | Self::CancelTools | Self::CancelTool { .. } | Self::Answer { .. } => false,
+            Self::Cancel | Self::CancelTools | Self::CancelTool { .. } | Self::Answer { .. } | Self::Dismiss { .. } => {
+                false
+            }
         }
     }
 }
@@ -69,6 +73,13 @@ impl Workspace {
             }
             Command::AlwaysApprove { lines } => self.decide(conversation, lines, Wish::AlwaysApprove),
             Command::Answer { question, is_yes } => self.answer(conversation, question, is_yes),
+            Command::Dismiss { question } => {
+                // An earlier question says nothing about what goes on now.
+                let is_asked = conversation.gate.borrow().asks_about_instructions();
+                if is_asked && conversation.questions.is_current(question) {
+                    self.stop(conversation, false);
+                }
+            }
         }
     }
 
@@ -104,8 +115,9 @@ impl Workspace {
     /// count any more.
     pub(crate) fn stop(&self, conversation: &Conversation, was_deciding: bool) {
         let waited_for_trust = conversation.gate.borrow_mut().cancel();
-        let waited_for_holder = conversation.holding.wanted.take().is_some();
-        if (waited_for_trust || waited_for_holder || was_deciding) && !conversation.is_busy() {
+        let waited_for_disk =
+            conversation.holding.wanted.take().is_some() | conversation.accounts.spent.is_reading.take();
+        if (waited_for_trust || waited_for_disk || was_deciding) && !conversation.is_busy() {
             self.shared.host.notify(Level::Info, "cancelled: nothing was sent or run");
             self.shared.feed(conversation, [Input::Released]);
         } else {

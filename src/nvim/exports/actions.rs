@@ -25,6 +25,8 @@ enum Action {
     Decide { decision: Decision, first: usize, last: usize, message: Option<BString> },
     // Answers a question about trust.
     Answer { question: u64, is_yes: bool },
+    // A question about instructions has no answer.
+    Dismiss { question: u64 },
     // -> whether it was queued. What `steers` goes out before the next request.
     Queue { text: BString, steers: bool },
     // Everything that is queued goes out before the next request.
@@ -164,6 +166,7 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
             Command::Decide { lines: first..last + 1, choice }
         }
         Action::Answer { question, is_yes } => Command::Answer { question, is_yes },
+        Action::Dismiss { question } => Command::Dismiss { question },
         Action::Queue { text, steers } => {
             let urgency = if steers { Urgency::NextRequest } else { Urgency::NextTurn };
             return workspace.queue.queue(buffer, &text.to_string(), urgency).into_lua_multi(lua);

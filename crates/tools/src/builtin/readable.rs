@@ -87,11 +87,7 @@ impl Readable {
         if !self.judges(named) {
             return Ok(files::open(&path)?);
         }
-        // Also where there is nothing: an error must not tell what is there.
-        self.judge(&path, &real(&path), named)?;
-        let (file, real) = by_own_path(&path, open_exactly)?;
-        self.judge(&path, &real, named)?;
-        self.judge_links(Linked::of(&file.metadata()?), &real)?;
+        let (file, real) = self.open_judged(&path, named)?;
         if is_foreign && !is_shared(&real, &paths::real(&self.folder)) && !self.foreign.allowed.contains(&real) {
             return Err(Unread::Refused(UserError::new(format!(
                 "it was named in the file before you opened it, and leads to {} now, which you have not allowed to be sent. \
@@ -100,6 +96,19 @@ impl Readable {
             ))));
         }
         Ok(file)
+    }
+
+    /// Opens the file at an absolute path, and says where it is that was opened, with links resolved. `named` is for messages.
+    ///
+    /// # Errors
+    /// If it may not be shown, or cannot be opened.
+    pub(crate) fn open_judged(&self, path: &Path, named: &Path) -> Result<(File, PathBuf), Unread> {
+        // Also where there is nothing: an error must not tell what is there.
+        self.judge(path, &real(path), named)?;
+        let (file, real) = by_own_path(path, open_exactly)?;
+        self.judge(path, &real, named)?;
+        self.judge_links(Linked::of(&file.metadata()?), &real)?;
+        Ok((file, real))
     }
 
     /// Why a model may not be told about something that has this name in the editor: the path of a file, or the name of a buffer.

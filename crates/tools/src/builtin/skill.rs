@@ -3,14 +3,14 @@
 //! It looks in the folders of the user and of the project, as the instructions of the conversation do
 //! ([`crate::instructions`]), and gives the text as it is now.
 
-use std::{env, io::Read as _, path::Path};
+use std::{env, path::Path};
 
 use serde_json::Value;
 
 use super::{deadline::Deadline, guard::Guard, text, tool::Looking};
 use crate::{
     Bounds, Context, Outcome,
-    instructions::{MOST_BYTES, SkillFolders, body, is_for_user},
+    instructions::{InstructionFile, SkillFolders, body, is_for_user},
     paths::real,
     project,
 };
@@ -40,10 +40,8 @@ fn skill(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let shown = path.to_string_lossy();
     let guard = Guard::new(context, Bounds::Readable);
     let (file, _) = guard.open_regular(&path, &shown)?;
-    let mut bytes = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|error| guard.problem(&path, &shown, &error))?;
+    let whole = InstructionFile::read_from(file).map_err(|error| guard.problem(&path, &shown, &error))?;
     let found = real(&path);
-    let whole = String::from_utf8_lossy(&bytes);
     let is_own = !of_project && home.as_ref().is_some_and(|home| found.starts_with(real(home)));
     let is_trusted = || {
         let known = context.instructions.get(&*found.to_string_lossy());

@@ -10,7 +10,7 @@ mod skills;
 
 use std::{
     fs,
-    io::Read as _,
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -32,7 +32,7 @@ use flemma_text::{
 const LIMITS: (usize, usize) = (32 * 1024, 96 * 1024);
 
 /// The most bytes of a file that are read: with one more than there is room for, it is known that there are more.
-pub(crate) const MOST_BYTES: u64 = LIMITS.1 as u64 + 1;
+const MOST_BYTES: u64 = LIMITS.1 as u64 + 1;
 
 /// The most entries of folders that are looked at.
 const MOST_ENTRIES: usize = 5_000;
@@ -134,9 +134,13 @@ impl Instructions {
 impl InstructionFile {
     /// What is in the file at a path, as [`whole`](Self::whole) has it; `None` if it cannot be read.
     pub fn read_whole(path: &Path) -> Option<String> {
+        Self::read_from(fs::File::open(path).ok()?).ok()
+    }
+
+    pub(crate) fn read_from(file: fs::File) -> io::Result<String> {
         let mut bytes = Vec::new();
-        fs::File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
+        file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     fn cut_to(&mut self, bytes: usize) {
@@ -168,39 +172,38 @@ impl Reader<'_> {
             return None;
         }
         let name = self.name(path, within, of_project);
-        let found = real(path);
-        if !found.starts_with(real(within)) {
-            left_out.push((name, format!("it leads to {}, outside of {}", found.display(), within.display())));
-            return None;
+        match self.read_judged(path, within) {
+            Ok((path, whole)) => {
+                let text = whole.strip_prefix('\u{feff}').unwrap_or(&whole).to_owned();
+                Some(InstructionFile { path, name, whole, text, cut: None, of_project })
+            }
+            Err(why) => {
+                left_out.push((name, why));
+                None
+            }
+        }
+    }
+
+    /// Where a file is that may be read, and what is in it; or why it may not. The file that was opened is judged.
+    fn read_judged(&self, path: &Path, within: &Path) -> Result<(PathBuf, String), String> {
+        let (file, found) = self.readable.open_judged(path, path).map_err(|problem| match problem {
+            Unread::Refused(problem) => problem.to_string(),
+            Unread::Failed(error) => error.to_string(),
+        })?;
+        let within = real(within);
+        if !found.starts_with(&within) {
+            return Err(format!("it leads to {}, outside of {}", found.display(), within.display()));
         }
         let is_hidden = |found: &Path| {
-            let below = found.strip_prefix(real(within)).unwrap_or(found);
+            let below = found.strip_prefix(&within).unwrap_or(found);
             below.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
         };
         // A link must lead to what such a file is usually called.
-        if found != real(path.parent().unwrap_or(path)).join(path.file_name().unwrap_or_default())
-            && (is_hidden(&found) && !is_hidden(&plain(path)) || !is_text(&found) && is_text(path))
-        {
-            left_out.push((name, format!("it leads to {}, which has no rules by its name", found.display())));
-            return None;
+        let own = real(path.parent().unwrap_or(path)).join(path.file_name().unwrap_or_default());
+        if found != own && (is_hidden(&found) && !is_hidden(&own) || !is_text(&found) && is_text(path)) {
+            return Err(format!("it leads to {}, which has no rules by its name", found.display()));
         }
-        let mut bytes = Vec::new();
-        let read = self.readable.open(path).and_then(|file| Ok(file.take(MOST_BYTES).read_to_end(&mut bytes)?));
-        match read {
-            Ok(_) => {
-                let whole = String::from_utf8_lossy(&bytes).into_owned();
-                let text = whole.strip_prefix('\u{feff}').unwrap_or(&whole).to_owned();
-                Some(InstructionFile { path: found, name, whole, text, cut: None, of_project })
-            }
-            Err(Unread::Refused(problem)) => {
-                left_out.push((name, problem.to_string()));
-                None
-            }
-            Err(Unread::Failed(error)) => {
-                left_out.push((name, error.to_string()));
-                None
-            }
-        }
+        Ok((found, InstructionFile::read_from(file).map_err(|error| error.to_string())?))
     }
 
     fn name(&self, path: &Path, within: &Path, of_project: bool) -> String {

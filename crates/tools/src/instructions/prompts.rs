@@ -33,10 +33,9 @@ impl Prompts {
             for (folder, end) in FOLDERS {
                 add(&mut files, &base.join(folder), "", end, base);
             }
-            for name in SkillFolders::new(Some(base), None).names() {
-                let file =
-                    SkillFolders::new(Some(base), None).files(&name).into_iter().find(|(file, _)| file.is_file());
-                if let Some((file, _)) = file {
+            let skills = SkillFolders::new(Some(base), None);
+            for name in skills.names() {
+                if let Some((file, _)) = skills.files(&name).into_iter().find(|(file, _)| file.is_file()) {
                     files.entry(name).or_insert((file, base.clone()));
                 }
             }

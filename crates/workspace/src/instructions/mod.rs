@@ -24,10 +24,9 @@ use crate::{
 use flemma_agent::Level;
 use flemma_chat::Capture;
 use flemma_config::Config;
-use flemma_model::Digest;
 use flemma_runtime::conversation_folder;
 use flemma_tools::{
-    instructions::{InstructionFile, Instructions, Search},
+    instructions::{InstructionFile, Instructions, Search, Skill},
     paths::real,
 };
 
@@ -64,19 +63,24 @@ impl Found {
             .chain(&self.found.nested)
             .map(|file| capture(&file.name, file.text.clone(), file.cut.clone()));
         let mut captures: Vec<Capture> = rules.collect();
-        let skills = self.found.skills.iter().filter(|skill| !skill.is_for_user);
-        let lines: Vec<String> = skills.map(|skill| format!("- {}: {}", skill.name, skill.description)).collect();
+        let lines: Vec<String> =
+            self.skills().map(|skill| format!("- {}: {}", skill.name, skill.description)).collect();
         if !lines.is_empty() {
             captures.push(capture(SKILLS, prompt::catalogue(&lines), None));
         }
         captures
     }
 
+    /// The skills that the model may load.
+    fn skills(&self) -> impl Iterator<Item = &Skill> {
+        self.found.skills.iter().filter(|skill| !skill.is_for_user)
+    }
+
     /// What was found, for a message: `AGENTS.md, 3 skills`.
     fn names(&self) -> String {
         let mut names: Vec<String> = self.captures().into_iter().map(|capture| capture.written).collect();
         if let Some(skills) = names.iter_mut().find(|name| *name == SKILLS) {
-            *skills = flemma_text::things(self.found.skills.len(), "skill");
+            *skills = flemma_text::things(self.skills().count(), "skill");
         }
         names.join(", ")
     }
@@ -241,9 +245,4 @@ fn search(config: &Config, place: &Place) -> Search {
 /// Whether a folder is the home folder, or one above it: such a folder is no project.
 fn is_around(folder: &Path, home: Option<&Path>) -> bool {
     folder.parent().is_none() || home.is_some_and(|home| real(home).starts_with(folder))
-}
-
-/// The digest of a text, by which it is known again.
-pub(crate) fn digest(text: &str) -> Digest {
-    Digest::of(text.as_bytes())
 }

@@ -38,12 +38,12 @@ impl InstructionSource {
                 if conversation.is_busy() {
                     return Err(UserError::new(crate::trust::gatekeeper::BUSY));
                 }
-                let (mut edits, _) =
+                let (edits, _) =
                     conversation.page.with_document(|document, text| chat::open_prompt(document.messages(), text));
                 conversation.page.undo_step();
                 this.shared.write(&conversation, &edits);
-                edits = vec![chat::append_words(conversation.page.text(), &text)];
-                this.shared.write_as(&conversation, Writing::Others, &edits);
+                let words = chat::append_words(conversation.page.text(), &text);
+                this.shared.write_as(&conversation, Writing::Others, &[words]);
                 Ok(())
             });
             then(this, written);

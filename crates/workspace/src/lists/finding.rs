@@ -16,7 +16,7 @@ use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use serde::Serialize;
 
-use crate::{components::Lists, lists::chat_files::chat_files};
+use crate::{components::Lists, lists::chat_files::chat_files, projects::Projects};
 use flemma_model::UserError;
 use flemma_text::one_line;
 
@@ -64,13 +64,10 @@ impl Lists {
         };
         let (find_root, home) = (self.projects.find_root(start, cwd), self.shared.projects.own_folder(Path::new("/")));
         let below = self.shared.config().conversations.folder.clone();
-        let own_folder = {
-            let home = home.clone();
-            move |root: &Path| root.strip_prefix("/").map_or_else(|_| home.clone(), |root| home.join(root))
-        };
         let look = move || {
             let root = find_root();
-            let mut folders = vec![if is_all { home } else { own_folder(&root) }, root.clone()];
+            let own = if is_all { home } else { Projects::new(home).own_folder(&root) };
+            let mut folders = vec![own, root.clone()];
             // It may be hidden, so that the folder of the project does not list it.
             folders.extend(below.map(|below| root.join(below)));
             let mut files: Vec<PathBuf> = folders

@@ -83,6 +83,7 @@ impl Gatekeeper {
             Admission::Go(Wish::Recorded(input)) => self.shared.feed(conversation, [input]),
             Admission::Go(Wish::AlwaysApprove(calls)) => self.always_approve(conversation, calls),
             Admission::Go(Wish::TakeInstructions) if conversation.is_busy() => {
+                conversation.instructions.take();
                 self.shared.host.notify(Level::Info, BUSY);
             }
             Admission::Go(Wish::TakeInstructions) => self.instructions.take_in(conversation),

@@ -230,6 +230,11 @@ impl Gate {
         self.held.is_some()
     }
 
+    /// Whether the user is asked about instructions.
+    pub(crate) fn asks_about_instructions(&self) -> bool {
+        matches!(self.held, Some(HeldWish::AskedInstructions(_)))
+    }
+
     /// Whether the user is asked about files.
     pub(crate) fn asks_about_files(&self) -> bool {
         matches!(self.held, Some(HeldWish::Files { .. }))

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::{Conversation, components::TrustStore, event::LoopEvent, instructions::digest, trust::FrontmatterCode};
+use crate::{Conversation, components::TrustStore, event::LoopEvent, trust::FrontmatterCode};
 use flemma_agent::Level;
 use flemma_runtime::trust::{self, Trusted};
 
@@ -65,7 +65,8 @@ impl TrustStore {
 
     /// Whether the user trusts this text in the instructions of a project.
     pub(crate) fn contains_instructions(&self, path: &Path, text: &str) -> bool {
-        self.digest_of(path).is_some_and(|known| known == digest(text).to_string())
+        let trusted = self.trusted.borrow();
+        trusted.as_ref().is_some_and(|trusted| trusted.contains_instructions(&path.to_string_lossy(), text))
     }
 
     /// The digests of what the user has trusted in files with instructions.

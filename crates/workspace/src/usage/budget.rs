@@ -4,7 +4,10 @@
 //! answer: it allows as much again. What requests cost that are already out comes on top. A day's sum is that of all editors, as far as
 //! their requests have ended.
 
-use std::cell::{Cell, RefCell};
+use std::{
+    cell::{Cell, RefCell},
+    io,
+};
 
 use crate::{Conversation, components::Accounting};
 use flemma_agent::Overrun;
@@ -29,7 +32,7 @@ pub(crate) struct Spent {
 /// Why a conversation pauses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reason {
-    Over(usize, Overrun),
+    Over(Overrun),
     /// The model has no price, so that no limit counts it.
     NoPrice(String),
 }
@@ -37,13 +40,12 @@ enum Reason {
 impl Accounting {
     /// The limit that is reached, for requests that go out without a key.
     pub(crate) fn overrun(&self, conversation: &Conversation, config: &Config) -> Option<Overrun> {
-        self.over(conversation, &config.budget).map(|(_, overrun)| overrun)
+        self.over(conversation, &config.budget)
     }
 
     /// The user was told that a limit is reached.
     pub(crate) fn was_told(&self, conversation: &Conversation, overrun: Overrun) {
-        let place = LIMITS.iter().position(|name| *name == overrun.of).unwrap_or_default();
-        conversation.accounts.spent.told.replace(Some(Reason::Over(place, overrun)));
+        conversation.accounts.spent.told.replace(Some(Reason::Over(overrun)));
     }
 
     /// The user sends a conversation: what they should know first, after which their next key goes on. A key begins a turn.
@@ -62,7 +64,8 @@ impl Accounting {
         if spent.told.borrow().as_ref().is_some_and(|told| told.is_like(&reason)) {
             spent.told.take();
             match reason {
-                Reason::Over(place, _) => {
+                Reason::Over(Overrun { of, .. }) => {
+                    let place = LIMITS.iter().position(|name| *name == of).unwrap_or_default();
                     let mut allowed = spent.allowed.get();
                     allowed[place] = self.sums(conversation)[place] + limits(&config.budget)[place].unwrap_or_default();
                     spent.allowed.set(allowed);
@@ -72,7 +75,7 @@ impl Accounting {
             return self.begin_turn(conversation, config);
         }
         let words = match &reason {
-            Reason::Over(_, overrun) => format!("Not sent: {overrun}."),
+            Reason::Over(overrun) => format!("Not sent: {overrun}."),
             Reason::NoPrice(model) => {
                 format!(
                     "Not sent: the price of {model} is not known, so `budget` does not count it. `pricing` sets it."
@@ -84,8 +87,8 @@ impl Accounting {
     }
 
     fn reason(&self, conversation: &Conversation, config: &Config) -> Option<Reason> {
-        if let Some((place, overrun)) = self.over(conversation, &config.budget) {
-            return Some(Reason::Over(place, overrun));
+        if let Some(overrun) = self.over(conversation, &config.budget) {
+            return Some(Reason::Over(overrun));
         }
         let spent = &conversation.accounts.spent;
         let model = config.model();
@@ -93,7 +96,7 @@ impl Accounting {
         (config.budget.is_set() && !is_allowed).then(|| Reason::NoPrice(model.to_owned()))
     }
 
-    fn over(&self, conversation: &Conversation, budget: &Budget) -> Option<(usize, Overrun)> {
+    fn over(&self, conversation: &Conversation, budget: &Budget) -> Option<Overrun> {
         if !budget.is_set() {
             return None;
         }
@@ -107,7 +110,7 @@ impl Accounting {
                 limit: cents(limit),
             })
         };
-        (0..LIMITS.len()).find_map(|place| Some((place, over(place)?)))
+        (0..LIMITS.len()).find_map(over)
     }
 
     /// What was spent: in the turn, in the conversation and on the day.
@@ -119,18 +122,10 @@ impl Accounting {
 
     /// Counts what a request has cost.
     pub(crate) fn spend(&self, conversation: &Conversation, cost: f64) {
-        let spent = &conversation.accounts.spent;
-        spent.turn.set(spent.turn.get() + cost);
+        let turn = &conversation.accounts.spent.turn;
+        turn.set(turn.get() + cost);
         let (day, file) = (self.today(), self.spending.clone());
-        self.background.run(
-            move || (file.add(&day, cost), day),
-            |this: &Self, (sum, day)| match sum {
-                Ok(sum) => drop(this.day.replace(Some((day, sum)))),
-                Err(error) => this
-                    .shared
-                    .warn(&format!("what was spent today is not known ({error}); `budget.day` does not hold")),
-            },
-        );
+        self.background.run(move || (file.add(&day, cost), day), |this: &Self, (sum, day)| this.has_read(day, sum));
     }
 
     /// Whether the sum of the day has to be read first: other editors may have spent more. Then it is, and `then` is called.
@@ -150,13 +145,24 @@ impl Accounting {
             conversation.id,
             move || file.of(&today),
             move |this: &Self, conversation, sum| {
-                this.day.replace(Some((day, sum.unwrap_or_default())));
-                conversation.accounts.spent.is_reading.set(false);
-                conversation.accounts.spent.is_day_read.set(true);
-                then(this, conversation);
+                this.has_read(day, sum);
+                // The user may have taken it back.
+                if conversation.accounts.spent.is_reading.take() {
+                    conversation.accounts.spent.is_day_read.set(true);
+                    then(this, conversation);
+                }
             },
         );
         true
+    }
+
+    fn has_read(&self, day: String, sum: io::Result<f64>) {
+        match sum {
+            Ok(sum) => drop(self.day.replace(Some((day, sum)))),
+            Err(error) => {
+                self.shared.warn(&format!("`budget.day` does not hold: what was spent today is not known ({error})"))
+            }
+        }
     }
 
     fn today(&self) -> String {
@@ -176,7 +182,7 @@ impl Reason {
     /// Whether the user's answer to one is an answer to the other.
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Over(place, _), Self::Over(other, _)) => place == other,
+            (Self::Over(told), Self::Over(overrun)) => told.of == overrun.of,
             (one, other) => one == other,
         }
     }

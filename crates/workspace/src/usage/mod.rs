@@ -32,7 +32,9 @@ impl Accounting {
         let (accounts, buffer) = (&conversation.accounts, conversation.buffer);
         let Some(record) = accounts.record(buffer, usage, complete) else { return };
         self.ledger.borrow_mut().add(record.clone());
-        self.spend(conversation, record.cost.unwrap_or_default());
+        if let Some(cost) = record.cost.filter(|cost| *cost > 0.0) {
+            self.spend(conversation, cost);
+        }
         if let Some(line) = conversation.page.last_marker(Speaker::Assistant) {
             let note = conversation.replies.answered(line, Timestamp::now(), &record);
             if let Some(note) = note.filter(|_| complete) {
