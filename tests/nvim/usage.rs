@@ -181,7 +181,9 @@ fn the_key_ends_insert_mode_while_the_day_is_counted() {
     let options = "pricing = { ['claude-test'] = { input = 0, output = 1 } }, budget = { day = 10 }";
     let call = Stream::new().tool_use("c", "bash", &[r#"{"label":null,"command":"true","timeout":null}"#]);
     let reply = Reply::stream().chunk(call.end("tool_use").bytes());
-    let mut chat = Chat::start(&Setup { options, text: Some("@You:\n"), ..Setup::default() }, [reply]);
+    // Nothing else has to be found first.
+    let text = "@You:\nHi\n\n@Assistant:\nYes.\n\n@You:\n";
+    let mut chat = Chat::start(&Setup { options, text: Some(text), ..Setup::default() }, [reply]);
     chat.nvim.input("GoHello<C-]>");
     chat.nvim.wait_for("the call", |nvim| nvim.text().contains("status=pending"));
     chat.wait_until_idle();

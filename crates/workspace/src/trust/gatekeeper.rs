@@ -191,7 +191,6 @@ impl Gatekeeper {
             usage.shared.tell(LoopEvent::WantAlone(conversation, again.into()));
         };
         if self.usage.reads_spending(conversation, &config, go_on) {
-            self.ownership.lock_while_wanted(conversation);
             return false;
         }
         let begun = self.usage.begin_turn(conversation, &config);
