@@ -23,6 +23,7 @@ use crate::{
     file_class::git_directory,
     paths::{plain, real},
 };
+use flemma_model::UserError;
 use flemma_text::{
     escape_controls,
     truncate::{Limits, truncate_head},
@@ -178,21 +179,22 @@ impl Reader<'_> {
                 Some(InstructionFile { path, name, whole, text, cut: None, of_project })
             }
             Err(why) => {
-                left_out.push((name, why));
+                left_out.push((name, why.to_string()));
                 None
             }
         }
     }
 
     /// Where a file is that may be read, and what is in it; or why it may not. The file that was opened is judged.
-    fn read_judged(&self, path: &Path, within: &Path) -> Result<(PathBuf, String), String> {
+    fn read_judged(&self, path: &Path, within: &Path) -> Result<(PathBuf, String), UserError> {
         let (file, found) = self.readable.open_judged(path, path).map_err(|problem| match problem {
-            Unread::Refused(problem) => problem.to_string(),
-            Unread::Failed(error) => error.to_string(),
+            Unread::Refused(problem) => problem,
+            Unread::Failed(error) => UserError::new(error.to_string()),
         })?;
         let within = real(within);
         if !found.starts_with(&within) {
-            return Err(format!("it leads to {}, outside of {}", found.display(), within.display()));
+            let words = format!("it leads to {}, outside of {}", found.display(), within.display());
+            return Err(UserError::new(words));
         }
         let is_hidden = |found: &Path| {
             let below = found.strip_prefix(&within).unwrap_or(found);
@@ -201,9 +203,9 @@ impl Reader<'_> {
         // A link must lead to what such a file is usually called.
         let own = real(path.parent().unwrap_or(path)).join(path.file_name().unwrap_or_default());
         if found != own && (is_hidden(&found) && !is_hidden(&own) || !is_text(&found) && is_text(path)) {
-            return Err(format!("it leads to {}, which has no rules by its name", found.display()));
+            return Err(UserError::new(format!("it leads to {}, which has no rules by its name", found.display())));
         }
-        Ok((found, InstructionFile::read_from(file).map_err(|error| error.to_string())?))
+        Ok((found, InstructionFile::read_from(file).map_err(|error| UserError::new(error.to_string()))?))
     }
 
     fn name(&self, path: &Path, within: &Path, of_project: bool) -> String {

@@ -45,7 +45,8 @@ impl References {
                 line + 1
             );
             let problem = UserError::new(problem).with_advice("Press Ctrl-] to be asked.");
-            return self.captured(conversation, Err(problem));
+            let number = conversation.captures.begin(Vec::new());
+            return self.captured(conversation, number, Err(problem));
         }
         let wanted = conversation.page.uncaptured();
         let folder = self.shared.place(conversation).folder();
@@ -119,7 +120,7 @@ impl References {
         };
         if let Err(error) = self.background.worker.spawn(task) {
             let problem = format!("Not sent: the references in the message could not be read ({error})");
-            self.captured(conversation, Err(UserError::new(problem)));
+            self.captured(conversation, number, Err(UserError::new(problem)));
         }
     }
 
@@ -134,7 +135,7 @@ impl References {
             let words = format!("line {}: {words}", line + 1);
             self.shared.host.notify(Level::Warn, &self.shared.with_name(conversation, &words));
         }
-        self.captured(conversation, finished.map(|_| ()));
+        self.captured(conversation, number, finished.map(|_| ()));
     }
 
     /// Nothing is sent, because the user's text refers to these files, which may not be shown.
@@ -142,7 +143,7 @@ impl References {
         if conversation.captures.wanted(number).is_some() {
             let problem = UserError::new(refusal(conversation, &files));
             conversation.page.files().leave_out(files);
-            self.captured(conversation, Err(problem));
+            self.captured(conversation, number, Err(problem));
         }
     }
 
@@ -154,9 +155,12 @@ impl References {
         });
     }
 
-    fn captured(&self, conversation: &Conversation, outcome: Result<(), UserError>) {
+    /// Tells the session, unless it has been asked for something else since.
+    fn captured(&self, conversation: &Conversation, number: u64, outcome: Result<(), UserError>) {
         self.background.post_for(conversation.id, move |this, conversation| {
-            this.shared.feed(conversation, [Input::Captured(outcome)]);
+            if conversation.captures.wanted(number).is_some() {
+                this.shared.feed(conversation, [Input::Captured(outcome)]);
+            }
         });
     }
 }
